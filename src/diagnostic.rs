@@ -1,0 +1,58 @@
+//! What a caller is told beside results and errors: one record per event, from a closed list of rules. It is data for
+//! `onDiagnostic`, not a log, and nothing in it is secret.
+
+/// The closed list of rules (client specification, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Rule {
+    /// A server could not be connected, or its listing failed.
+    ConnectionFailure,
+    /// A transport that this entry point or this version does not have.
+    UnsupportedTransport,
+    /// Two configurations share a name.
+    ServerNameCollision,
+    /// A tool was skipped.
+    ServerEntryInvalid,
+    /// A listing was cut off, or given up, at a limit.
+    ListingLimited,
+    /// A server broke the protocol, and the call survived it.
+    ProtocolViolation,
+}
+
+impl Rule {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ConnectionFailure => "connection-failure",
+            Self::UnsupportedTransport => "unsupported-transport",
+            Self::ServerNameCollision => "server-name-collision",
+            Self::ServerEntryInvalid => "server-entry-invalid",
+            Self::ListingLimited => "listing-limited",
+            Self::ProtocolViolation => "protocol-violation",
+        }
+    }
+
+    /// The section of the Agent Plugins text that the rule is filed under (client specification, section 3).
+    pub(crate) const fn section(self) -> &'static str {
+        match self {
+            Self::ConnectionFailure
+            | Self::UnsupportedTransport
+            | Self::ServerNameCollision
+            | Self::ServerEntryInvalid
+            | Self::ListingLimited
+            | Self::ProtocolViolation => "7.2.2",
+        }
+    }
+}
+
+/// One event. `origin` is the configured server name for what happens while connecting, the projected name for listings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diagnostic {
+    pub(crate) rule: Rule,
+    pub(crate) origin: String,
+    pub(crate) message: String,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(rule: Rule, origin: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { rule, origin: origin.into(), message: message.into() }
+    }
+}

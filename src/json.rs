@@ -1,0 +1,203 @@
+//! JSON text without a tree: reading single members, writing strings, joining and decoding. Order and spelling of what
+//! passes through stay as they were written. Knows nothing of MCP.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of one JSON object, each value as the text it was sent as. A repeated member counts with its last value,
+/// as `JSON.parse` has it. A key with a lone surrogate is kept with U+FFFD in its place: no member that we look for has one.
+#[derive(Debug, Default)]
+pub(crate) struct Object<'a> {
+    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Object<'a> {
+    /// Nothing when the text is not one JSON object.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        // A cheap look first: serde would accept any value and tell afterwards.
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let object = deserializer.deserialize_map(ObjectVisitor).ok()?;
+        deserializer.end().ok()?;
+        Some(object)
+    }
+
+    /// The last value of a member; a member with `null` is there.
+    pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// A member that is there and not `null`.
+    pub(crate) fn present(&self, key: &str) -> Option<&'a RawValue> {
+        self.get(key).filter(|value| value.get() != "null")
+    }
+
+    /// A member that is a string of valid Unicode.
+    pub(crate) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
+        string(self.get(key)?.get())
+    }
+
+    pub(crate) fn object(&self, key: &str) -> Option<Object<'a>> {
+        Object::parse(self.get(key)?.get())
+    }
+
+    pub(crate) fn array(&self, key: &str) -> Option<Vec<&'a RawValue>> {
+        array(self.get(key)?.get())
+    }
+
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.members.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+}
+
+/// The items of a JSON array, each as the text it was sent as; nothing when the text is no array.
+pub(crate) fn array(text: &str) -> Option<Vec<&RawValue>> {
+    if !text.trim_start().starts_with('[') {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// A JSON string literal as text; nothing when it is no string, or no valid Unicode.
+pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = deserializer.deserialize_str(CowVisitor).ok()?;
+    deserializer.end().ok()?;
+    Some(value)
+}
+
+/// A JSON string literal as text, with U+FFFD for each lone surrogate; nothing when it is no string.
+pub(crate) fn string_lossy(text: &str) -> Option<Cow<'_, str>> {
+    if let Some(valid) = string(text) {
+        return Some(valid);
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let bytes = deserializer.deserialize_bytes(BytesVisitor).ok()?;
+    deserializer.end().ok()?;
+    Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Whether the text of a JSON value is a string literal.
+pub(crate) fn is_string(text: &str) -> bool {
+    text.starts_with('"')
+}
+
+/// Text as a JSON string literal.
+pub(crate) fn quote(text: &str) -> String {
+    serde_json::to_string(text).expect("a string always has a JSON form")
+}
+
+/// String literals joined by a separator literal's body (already escaped), as one string literal. The texts are not
+/// decoded, so a lone surrogate reaches the other side as it was sent.
+pub(crate) fn join_literals<'a>(literals: impl IntoIterator<Item = &'a str>, escaped_separator: &str) -> String {
+    let mut out = String::from('"');
+    for (index, literal) in literals.into_iter().enumerate() {
+        if index > 0 {
+            out.push_str(escaped_separator);
+        }
+        out.push_str(literal.trim().trim_start_matches('"').strip_suffix('"').unwrap_or_default());
+    }
+    out.push('"');
+    out
+}
+
+struct ObjectVisitor;
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(key) = map.next_key_seed(KeySeed)? {
+            members.push((key, map.next_value::<&'de RawValue>()?));
+        }
+        Ok(Object { members })
+    }
+}
+
+struct KeySeed;
+
+impl<'de> DeserializeSeed<'de> for KeySeed {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        // As bytes: a lone surrogate in some key must not cost the whole object.
+        deserializer.deserialize_bytes(LossyVisitor)
+    }
+}
+
+struct LossyVisitor;
+
+impl<'de> Visitor<'de> for LossyVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(String::from_utf8_lossy(bytes))
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+struct CowVisitor;
+
+impl<'de> Visitor<'de> for CowVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+struct BytesVisitor;
+
+impl Visitor<'_> for BytesVisitor {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(bytes.to_vec())
+    }
+}
+
+/// Parses a whole text as any serde type, or nothing.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn the_last_of_repeated_members_counts_and_null_is_there_but_not_present() {
+    let object = Object::parse(r#" {"a":1,"b":null,"a":{"x":[1, 2]}} "#).unwrap();
+    assert_eq!(object.get("a").unwrap().get(), r#"{"x":[1, 2]}"#);
+    assert_eq!(object.get("b").unwrap().get(), "null");
+    assert!(object.present("b").is_none());
+    assert!(object.get("c").is_none());
+}
+
+#[test]
+fn only_a_whole_object_is_one() {
+    for text in ["", "1", "[]", "null", "\"{}\"", "{", "{} {}", "{}x", "{\"a\":}"] {
+        assert!(Object::parse(text).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn values_that_serde_trees_refuse_pass_as_text() {
+    let deep = format!("{{\"a\":{}{},\"n\":1e400,\"s\":\"\\ud800\",\"\\ud800k\":1}}", "[".repeat(5_000), "]".repeat(5_000));
+    let object = Object::parse(&deep).unwrap();
+    assert_eq!(object.get("n").unwrap().get(), "1e400");
+    assert_eq!(object.get("s").unwrap().get(), "\"\\ud800\"");
+    assert!(object.string("s").is_none());
+    assert_eq!(string_lossy("\"a\\ud800b\"").unwrap(), "a\u{fffd}\u{fffd}\u{fffd}b");
+}
+
+#[test]
+fn quoting_is_what_serde_json_writes() {
+    let every: String = (0..0x300).filter_map(char::from_u32).chain(['\u{2028}', '😀']).collect();
+    let ours = quote(&every);
+    assert_eq!(serde_json::from_str::<String>(&ours).unwrap(), every);
+    assert!(!ours.contains('\n') && !ours.contains('\r'));
+}
+
+#[test]
+fn literals_join_without_being_decoded() {
+    assert_eq!(join_literals(["\"a\\ud800\"", "\"\"", "\"\\\"q\\\"\""], "\\n"), "\"a\\ud800\\n\\n\\\"q\\\"\"");
+    assert_eq!(join_literals([], "\\n"), "\"\"");
+}

@@ -1,0 +1,149 @@
+//! Every number of the crate: defaults, caps and timeouts, each with its unit, its meaning and the rule it comes from.
+//! No other module holds a literal limit; the facade reads what it needs from the binary.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorCode, Result};
+
+// Client: time.
+
+/// How long credentials, connect, handshake and complete listing of one server may take together, and one call
+/// (seed, "`McpOptions`": `timeoutMs`, 60,000 ms).
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a child may take to leave after its standard input was closed, and again after SIGTERM
+/// (client specification, section 10).
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(2);
+/// How long a child that ended may leave its output pipe open before its calls are failed. A grandchild can hold the
+/// pipe for ever, and what the child wrote last must still be read.
+pub(crate) const EXIT_DRAIN: Duration = Duration::from_millis(200);
+/// How long a child whose output ended may take to be reaped before it counts as one that closed its output and lives on.
+pub(crate) const EXIT_STATUS_WAIT: Duration = Duration::from_millis(200);
+/// A repeated `protocol-violation` of one kind and server is reported once in this time (client specification, section 3).
+pub(crate) const VIOLATION_INTERVAL: Duration = Duration::from_secs(60);
+/// The longest timeout kept as a point in time; anything above it is as good as none and would overflow clocks.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+// Client: sizes and counts.
+
+/// How many servers connect at the same time (client specification, section 4).
+pub(crate) const DEFAULT_MAX_PARALLEL_CONNECTS: u32 = 16;
+/// How many tools one server may list (client specification, section 4).
+pub(crate) const DEFAULT_MAX_TOOLS: u32 = 10_000;
+/// How many bytes the complete listing of one server may take (client specification, section 4).
+pub(crate) const DEFAULT_MAX_CATALOG_BYTES: u64 = 64 * MIB;
+/// How many bytes one incoming message may take (client specification, sections 5 and 10).
+pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: u64 = 64 * MIB;
+/// How much may wait to be written to one server that does not read; a call beyond it is refused.
+pub(crate) const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
+/// How many calls may be under way on one connection at once; one more is refused.
+pub(crate) const MAX_CALLS_IN_FLIGHT: usize = 65_536;
+/// How many commands the driver takes from its queue in one turn.
+pub(crate) const COMMANDS_PER_TURN: usize = 256;
+/// How many bytes one read from a child asks for: the usual capacity of a pipe.
+pub(crate) const READ_CHUNK: usize = 64 * 1024;
+/// How much of a child's standard error is kept for diagnostics (client specification, section 10).
+pub(crate) const STDERR_TAIL_BYTES: usize = 64 * 1024;
+/// How much of that tail a message quotes.
+pub(crate) const STDERR_QUOTE_BYTES: usize = 2 * 1024;
+/// The longest line of standard error that is offered in one piece.
+pub(crate) const STDERR_LINE_BYTES: usize = 64 * 1024;
+/// How much of a server's text a diagnostic quotes.
+pub(crate) const QUOTED_TEXT_BYTES: usize = 512;
+/// How many lines of standard error may wait for the JavaScript thread; more are dropped and counted.
+pub(crate) const MAX_QUEUED_STDERR_LINES: usize = 1_024;
+/// How many progress notifications may wait for the JavaScript thread; the oldest give way to newer ones.
+pub(crate) const MAX_QUEUED_PROGRESS: usize = 4_096;
+/// How many diagnostics may wait for the JavaScript thread; more are dropped and counted.
+pub(crate) const MAX_QUEUED_DIAGNOSTICS: usize = 4_096;
+/// How many latencies per server the percentiles are taken from: the most recent ones.
+pub(crate) const LATENCY_SAMPLES: usize = 1_024;
+/// A configured value shorter than this is not looked for in a server's text: it would blank out ordinary words
+/// (client specification, section 3).
+pub(crate) const REDACTED_VALUE_MIN_CHARS: usize = 8;
+
+// Names and tokens.
+
+/// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).
+pub(crate) const MAX_TOOL_NAME_CHARS: usize = 64;
+/// UTF-16 code units that count as one token (seed, "Disclosure budget").
+pub(crate) const CHARS_PER_TOKEN: usize = 4;
+
+// Runtime.
+
+/// How many threads serve all connections of the process, at most.
+pub(crate) const MAX_RUNTIME_THREADS: usize = 4;
+
+const MIB: u64 = 1024 * 1024;
+
+/// A time limit as an option gives it: a positive number of milliseconds, or none at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timeout(Option<Duration>);
+
+impl Timeout {
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) const fn after(duration: Duration) -> Self {
+        Self(Some(duration))
+    }
+
+    /// Reads an option in milliseconds: above 0, `Infinity` for none.
+    ///
+    /// # Errors
+    /// `invalid-option`, naming `option`.
+    pub(crate) fn from_millis(option: &str, millis: f64) -> Result<Self> {
+        if millis.is_nan() || millis <= 0.0 {
+            return Err(Error::new(
+                ErrorCode::InvalidOption,
+                format!("{option} must be a number of milliseconds above 0, or Infinity for none; got {millis}"),
+            ));
+        }
+        let longest = LONGEST_TIMEOUT.as_secs_f64() * 1_000.0;
+        Ok(Self((millis < longest).then(|| Duration::from_secs_f64(millis / 1_000.0))))
+    }
+
+    pub(crate) const fn duration(self) -> Option<Duration> {
+        self.0
+    }
+}
+
+/// A cap as an option gives it: a whole number of at least 1.
+///
+/// # Errors
+/// `invalid-option`, naming `option`.
+pub(crate) fn whole_number(option: &str, value: f64) -> Result<u64> {
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    if value.fract() != 0.0 || !(1.0..=LARGEST).contains(&value) {
+        return Err(Error::new(
+            ErrorCode::InvalidOption,
+            format!("{option} must be a whole number of at least 1; got {value}"),
+        ));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked above")]
+    Ok(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_positive_and_big_ones_do_not_overflow() {
+        for wrong in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            let error = Timeout::from_millis("timeoutMs", wrong).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidOption);
+            assert!(error.to_string().contains("timeoutMs"));
+        }
+        assert_eq!(Timeout::from_millis("t", f64::INFINITY).unwrap(), Timeout::NONE);
+        assert_eq!(Timeout::from_millis("t", f64::MAX).unwrap(), Timeout::NONE);
+        let beyond_31_bits = Timeout::from_millis("t", 2_147_483_648.0).unwrap();
+        assert_eq!(beyond_31_bits.duration(), Some(Duration::from_millis(2_147_483_648)));
+    }
+
+    #[test]
+    fn caps_are_whole_and_at_least_one() {
+        for wrong in [0.0, -3.0, 1.5, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(whole_number("maxTools", wrong).unwrap_err().code(), ErrorCode::InvalidOption);
+        }
+        assert_eq!(whole_number("maxTools", 10_000.0).unwrap(), 10_000);
+    }
+}
