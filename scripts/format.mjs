@@ -1,0 +1,14 @@
+// Writes the one format: rustfmt for Rust, oxfmt for the rest.
+
+import { checkNode, checkRust, ensurePackages } from './lib/ensure.mjs';
+import { main, must, packageBin } from './lib/run.mjs';
+
+await main(async () => {
+  checkNode();
+  await ensurePackages();
+  await checkRust();
+  await must('cargo', ['fmt']);
+  await must('cargo', ['fmt', '--manifest-path', 'fuzz/Cargo.toml']);
+  const [command, first] = packageBin('oxfmt');
+  await must(command, [...first, '--write']);
+});

@@ -1,0 +1,48 @@
+// The checks that are not tests: one table, so that `npm run lint` and the gate run the same ones. Each check returns an exit code.
+
+import { run, runBin } from './run.mjs';
+import { cargoDeny, typos } from './tools.mjs';
+
+const denyWarnings = ['--', '-D', 'warnings'];
+const cargo = async (...args) => (await run('cargo', args)).code;
+const bin = async (name, args, options) => (await runBin(name, args, options)).code;
+
+/** Checks that read sources alone; cheap ones first. */
+export const sourceChecks = [
+  { name: 'rustfmt', run: () => cargo('fmt', '--', '--check') },
+  { name: 'rustfmt of fuzz/', run: () => cargo('fmt', '--manifest-path', 'fuzz/Cargo.toml', '--', '--check') },
+  { name: 'oxfmt', run: () => bin('oxfmt', ['--check']) },
+  { name: 'typos', run: async () => (await run(await typos(), ['--format', 'brief'])).code },
+  {
+    name: 'clippy without node',
+    run: () => cargo('clippy', '--all-targets', '--no-default-features', ...denyWarnings),
+  },
+  { name: 'clippy with node', run: () => cargo('clippy', '--all-targets', ...denyWarnings) },
+  {
+    name: 'the pure modules without tokio (cargo check of fuzz/)',
+    run: () => cargo('check', '--manifest-path', 'fuzz/Cargo.toml', '--all-targets'),
+  },
+];
+
+/** Checks that know the types, and so need the built facade. */
+export const typedChecks = [
+  {
+    name: 'oxlint',
+    run: () => bin('oxlint', ['--type-aware', '--deny-warnings', '--report-unused-disable-directives']),
+  },
+];
+
+/** Checks of the package as it would be published, and of what it depends on. */
+export const packageChecks = [
+  { name: 'publint', run: () => bin('publint', ['--strict']) },
+  {
+    name: 'attw',
+    run: () => bin('@arethetypeswrong/cli', ['--pack', '.', '--profile', 'esm-only', '--no-emoji'], { bin: 'attw' }),
+  },
+  { name: 'knip', run: () => bin('knip', []) },
+  {
+    name: 'cargo-deny',
+    run: async () =>
+      (await run(await cargoDeny(), ['--log-level', 'error', 'check', 'licenses', 'bans', 'sources'])).code,
+  },
+];

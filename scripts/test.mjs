@@ -1,0 +1,66 @@
+// All tests, on a tree that may be a fresh clone: `npm test`. Builds what is missing, runs every runner, adds them up.
+// `npm test -- <filter>` builds what is missing and hands the filter to vitest alone.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fromCargoTest, fromNextest, fromVitest, one, settle } from './lib/counts.mjs';
+import { checkRust, ensure, rustTestCommand } from './lib/ensure.mjs';
+import { main, run, runBin } from './lib/run.mjs';
+import { runtimes, smoke } from './lib/runtimes.mjs';
+import { Steps } from './lib/steps.mjs';
+
+await main(async () => {
+  const filter = process.argv.slice(2);
+  await ensure();
+  const steps = new Steps();
+  if (filter.length > 0) {
+    await steps.step('vitest', () => vitest(filter));
+    return steps.finish();
+  }
+  await steps.step('Rust tests', rustTests);
+  await steps.step(`vitest on Node ${process.versions.node}`, () => vitest([]));
+  await steps.step('type tests', typeTests);
+  for (const runtime of await runtimes()) {
+    const name = `smoke under ${runtime.name}`;
+    if (runtime.command === undefined) steps.skip(name, runtime.missing);
+    else await steps.step(name, () => smoke(runtime));
+  }
+  return steps.finish();
+});
+
+async function rustTests() {
+  await checkRust();
+  const command = await rustTestCommand();
+  const { code, output } = await run('cargo', [...command, '--no-default-features']);
+  const counts = command[0] === 'nextest' ? fromNextest(output) : fromCargoTest(output);
+  return settle(counts, code);
+}
+
+async function vitest(filter) {
+  const folder = mkdtempSync(join(tmpdir(), 'espalier-vitest-'));
+  try {
+    const report = join(folder, 'report.json');
+    const { code } = await runBin('vitest', [
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...filter,
+    ]);
+    let counts;
+    try {
+      counts = fromVitest(JSON.parse(readFileSync(report, 'utf8')));
+    } catch {
+      // No report: vitest itself did not start, and the exit code says so.
+    }
+    return settle(counts, code);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function typeTests() {
+  const { code } = await runBin('typescript', ['-p', '__test__'], { bin: 'tsc' });
+  return one(code === 0);
+}
