@@ -1,0 +1,3 @@
+//! The forms in which messages travel: bytes to messages and back, without reading or writing anything.
+
+pub(crate) mod lines;
