@@ -1,0 +1,107 @@
+// The measured process: one subject, alone, driven over IPC by `subject.mjs`.
+//
+// argv: the subject's module, and the module of the work (`-` where the load comes from outside).
+//   subject module  `start(input)` returns `{ close(), info?, ... }`
+//   work module     `measure(subject, params, clock)` does the work and returns `{ operations, ... }`; it calls
+//                   `clock.start()` and `clock.stop()` around it, so that preparing and summing up are not counted
+//
+// The reply carries numbers, never raw samples.
+
+import inspector from 'node:inspector/promises';
+import { writeFile } from 'node:fs/promises';
+
+import { between, memory, snapshot } from './usage.mjs';
+
+const [subjectModule, workModule] = process.argv.slice(2);
+
+let subject;
+let work;
+let openWindow;
+
+const operations = {
+  async start({ input }) {
+    ({ measure: work } = workModule === '-' ? {} : await import(workModule));
+    const { start } = await import(subjectModule);
+    subject = await start(input);
+    return { info: subject.info ?? null, pid: process.pid };
+  },
+
+  async measure({ params, profileTo }) {
+    const session = profileTo ? await startProfile() : undefined;
+    const clock = new Clock();
+    const result = await work(subject, params, clock);
+    const cost = clock.cost();
+    if (session) await writeFile(profileTo, JSON.stringify(await stopProfile(session)));
+    return { ...cost, ...result, memory: memory() };
+  },
+
+  // The two ends of a window in which something outside does the work.
+  async begin() {
+    openWindow = new Clock();
+    openWindow.start();
+  },
+
+  async end() {
+    openWindow.stop();
+    return { ...openWindow.cost(), memory: memory() };
+  },
+
+  stop: close,
+};
+
+process.on('message', async ({ id, operation, ...input }) => {
+  try {
+    process.send({ id, value: await operations[operation](input) });
+  } catch (error) {
+    process.send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});
+
+// The harness went away, in whatever way: leave nothing running.
+process.on('disconnect', () => {
+  setTimeout(() => process.exit(1), 5000).unref();
+  close().then(
+    () => process.exit(0),
+    () => process.exit(1),
+  );
+});
+
+async function close() {
+  const closing = subject;
+  subject = undefined;
+  await closing?.close();
+}
+
+class Clock {
+  #before;
+  #after;
+
+  start() {
+    globalThis.gc?.();
+    this.#before = snapshot('start');
+  }
+
+  stop() {
+    this.#after = snapshot('stop');
+  }
+
+  cost() {
+    if (!this.#before || !this.#after) throw new Error('the work did not start and stop its clock');
+    return between(this.#before, this.#after);
+  }
+}
+
+async function startProfile() {
+  const session = new inspector.Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: 250 });
+  await session.post('Profiler.start');
+  return session;
+}
+
+async function stopProfile(session) {
+  const { profile } = await session.post('Profiler.stop');
+  session.disconnect();
+  return profile;
+}

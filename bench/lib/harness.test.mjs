@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { measureVariant, verdict } from './harness.mjs';
+import { profileLines, variantLines, verdictLine } from './report.mjs';
+
+const folder = mkdtempSync(join(os.tmpdir(), 'espalier-bench-test-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const fixture = (name) => new URL(`./fixtures/${name}.mjs`, import.meta.url);
+const variant = { name: 'v', title: 'a variant', params: { inFlight: 2, textBytes: 40 }, target: 1.1 };
+const quick = { rounds: 2, warmup: 1, seconds: 0.02, context: {}, log() {} };
+
+function fakeCase(title, changes = {}) {
+  const journal = join(folder, title);
+  return {
+    name: 'fake',
+    work: fixture('work'),
+    subjects: [
+      { name: 'a', module: fixture('subject'), ours: true },
+      { name: 'b', module: fixture('subject') },
+    ],
+    reference: 'b',
+    metric: { unit: 'calls/s', better: 'higher', of: (round) => round.operations / (round.elapsedMs / 1000) },
+    input: ({ subject }) => ({ name: subject.name, journal, mistake: subject.mistake }),
+    lines: () => readFileSync(journal, 'utf8').trim().split('\n'),
+    ...changes,
+  };
+}
+
+const measure = (benchCase) => measureVariant(benchCase, variant, { ...quick, subjects: benchCase.subjects });
+
+test('subjects take turns, each in one process, and warm-up rounds are not counted', async () => {
+  const benchCase = fakeCase('turns');
+  const figures = await measure(benchCase);
+  const turns = ['a start', 'a round', 'b start', 'b round', 'a round', 'b round', 'a round', 'b round'];
+  assert.deepEqual(benchCase.lines(), [...turns, 'a close', 'b close']);
+  for (const subject of figures.subjects) {
+    assert.equal(subject.rounds.length, quick.rounds);
+    assert.ok(subject.value.median > 100 && subject.value.median < 2100, `${subject.value.median} calls/s`);
+    assert.ok(subject.latencyUs.p50 >= 900);
+  }
+  const { ratio } = figures.subjects[0];
+  assert.ok(ratio.min <= ratio.median && ratio.median <= ratio.max);
+  assert.equal(figures.subjects[1].ratio, null);
+  assert.match(variantLines(benchCase, figures).join('\n'), /^ {2}a +\d/m);
+  assert.match(verdictLine(benchCase, figures), /^target v: at least 1\.10 times b: /);
+});
+
+test('a fresh process for each round, where the case wants that', async () => {
+  const benchCase = fakeCase('fresh', { processPerRound: true });
+  await measure(benchCase);
+  assert.equal(benchCase.lines().filter((line) => line === 'a start').length, quick.rounds + quick.warmup);
+  assert.equal(benchCase.lines().filter((line) => line === 'b close').length, quick.rounds + quick.warmup);
+});
+
+test('the work can come from outside, and is measured inside', async () => {
+  const benchCase = fakeCase('outside', {
+    work: undefined,
+    async drive({ info, params }) {
+      appendFileSync(info.journal, `${info.name} driven\n`);
+      await new Promise((resolve) => setTimeout(resolve, params.seconds * 1000));
+      return { operations: 10 };
+    },
+  });
+  const figures = await measure(benchCase);
+  assert.equal(benchCase.lines().filter((line) => line.endsWith(' driven')).length, 6);
+  for (const { elapsedMs } of figures.subjects[0].rounds) assert.ok(elapsedMs >= 15 && elapsedMs < 2000);
+});
+
+for (const [mistake, message] of [
+  ['answer', /^Error: b: Error: asked "\d the.*was answered "something else"/s],
+  ['exit', /^Error: b: its process ended \(exit code 7\)/],
+  ['start', /^Error: b: Error: cannot start/],
+]) {
+  test(`a subject that fails (${mistake}) fails the run, by name, and the other one is closed`, async () => {
+    const benchCase = fakeCase(`mistake-${mistake}`);
+    benchCase.subjects[1].mistake = mistake;
+    await assert.rejects(measure(benchCase), (error) => message.test(String(error)) || assert.fail(String(error)));
+    assert.equal(benchCase.lines().at(-1).split(' ')[1], 'close');
+    assert.ok(benchCase.lines().includes('a close'));
+  });
+}
+
+test('a subject whose count the other side does not confirm fails the run', async () => {
+  const benchCase = fakeCase('witness', { witness: async () => ({ operations: 1, cpuUs: null }) });
+  await assert.rejects(measure(benchCase), /a: it counts \d+ operations, the other side saw 1/);
+});
+
+const figuresAt = (ofSolo) => [
+  { name: 'a', ofSolo, ratio: { median: 3 }, cpuRatio: { median: 1.5 } },
+  { name: 'b', ofSolo: 0.1 },
+];
+
+test('past the limit of the solo rate CPU time decides', () => {
+  const benchCase = { subjects: [{ name: 'a', ours: true }, { name: 'b' }], reference: 'b' };
+  assert.deepEqual(verdict(benchCase, { target: 2 }, figuresAt(0.3)), {
+    target: 2,
+    by: 'rate',
+    ratio: { median: 3 },
+    holds: true,
+  });
+  assert.deepEqual(verdict(benchCase, { target: 2 }, figuresAt(0.7)), {
+    target: 2,
+    by: 'cpu',
+    ratio: { median: 1.5 },
+    holds: false,
+  });
+  assert.equal(verdict(benchCase, { target: 2 }, figuresAt(0.3).slice(1)).holds, null);
+  assert.equal(verdict(benchCase, {}, figuresAt(0.3)), null);
+});
+
+const frame = (functionName, url, lineNumber) => ({ functionName, url, lineNumber });
+
+test('a profile is summed up by function', () => {
+  const lines = profileLines(
+    {
+      nodes: [
+        { id: 1, callFrame: frame('slow', 'file:///root/of/it/dist/a.js', 4) },
+        { id: 2, callFrame: frame('', '', -1) },
+      ],
+      samples: [1, 2, 1, 1],
+      timeDeltas: [100, 100, 100, 100],
+    },
+    100,
+    { root: '/root/of/it/' },
+  );
+  assert.match(lines[1], /^slow dist\/a\.js:5 +75 % +3\.00$/);
+  assert.match(lines[2], /^\(anonymous\) +25 % +1\.00$/);
+});

@@ -1,0 +1,89 @@
+// The harness's handle on one measured process.
+
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url));
+
+export class Subject {
+  #process;
+  #pending = new Map();
+  #lastId = 0;
+  #exited;
+
+  /** `subject` and `work` are module URLs; `execArgv` are flags for Node besides `--expose-gc`. */
+  constructor({ name, subject, work = '-', execArgv = [] }) {
+    this.name = name;
+    this.#process = fork(CHILD, [subject, work], {
+      execArgv: ['--expose-gc', ...execArgv],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#process.on('message', ({ id, value, error }) => {
+      const pending = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (error === undefined) pending?.resolve(value);
+      else pending?.reject(new Error(`${this.name}: ${error}`));
+    });
+    this.#exited = new Promise((resolve) => {
+      this.#process.once('exit', (code, signal) => {
+        const error = new Error(`${this.name}: its process ended (${signal ?? `exit code ${code}`})`);
+        for (const pending of this.#pending.values()) pending.reject(error);
+        this.#pending.clear();
+        resolve();
+      });
+    });
+  }
+
+  get pid() {
+    return this.#process.pid;
+  }
+
+  start(input) {
+    return this.#request('start', { input }, 120);
+  }
+
+  /** Does the work once; `seconds` is how long it is meant to take. */
+  measure(params, { seconds = 10, profileTo } = {}) {
+    return this.#request('measure', { params, profileTo }, seconds * 10 + 60);
+  }
+
+  begin() {
+    return this.#request('begin', {}, 60);
+  }
+
+  end() {
+    return this.#request('end', {}, 60);
+  }
+
+  /** Closes the subject, then the process. */
+  async stop() {
+    try {
+      if (this.#process.connected) await this.#request('stop', {}, 30);
+    } finally {
+      if (this.#process.connected) this.#process.disconnect();
+      const kill = setTimeout(() => this.#process.kill('SIGKILL'), 10_000);
+      await this.#exited;
+      clearTimeout(kill);
+    }
+  }
+
+  #request(operation, input, limitSeconds) {
+    return new Promise((resolve, reject) => {
+      if (!this.#process.connected) {
+        reject(new Error(`${this.name}: its process is gone`));
+        return;
+      }
+      const id = ++this.#lastId;
+      const limit = setTimeout(() => {
+        this.#pending.delete(id);
+        reject(new Error(`${this.name}: no answer to "${operation}" within ${limitSeconds} s`));
+      }, limitSeconds * 1000);
+      const settle = (how) => (value) => {
+        clearTimeout(limit);
+        how(value);
+      };
+      this.#pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
+      this.#process.send({ id, operation, ...input });
+    });
+  }
+}
