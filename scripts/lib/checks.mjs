@@ -9,6 +9,7 @@ const bin = async (name, args, options) => (await runBin(name, args, options)).c
 
 /** Checks that read sources alone; cheap ones first. */
 export const sourceChecks = [
+  { name: 'one version', run: async () => (await run(process.execPath, ['scripts/versions.mjs'])).code },
   { name: 'rustfmt', run: () => cargo('fmt', '--', '--check') },
   { name: 'rustfmt of fuzz/', run: () => cargo('fmt', '--manifest-path', 'fuzz/Cargo.toml', '--', '--check') },
   { name: 'oxfmt', run: () => bin('oxfmt', ['--check']) },
