@@ -65,9 +65,12 @@ export function fromVitest(report) {
   };
 }
 
-/** What a runner counts as when its exit code and its report disagree: a failure that no test stands for is still one. */
+/**
+ * What a runner counts as, by its report and its exit code: a failure that no test stands for is still one, and so is a
+ * report that is missing.
+ */
 export function settle(counts, exitCode) {
-  if (counts === undefined) return one(exitCode === 0);
+  if (counts === undefined) return one(false);
   return exitCode !== 0 && counts.failed === 0 ? add(counts, one(false)) : counts;
 }
 

@@ -1,7 +1,7 @@
 // The two checkers that npm does not bring: typos (a PyPI wheel) and cargo-deny (compiled). Both land in the git-ignored
 // `.tools/`, pinned, and nowhere else. A tool that cannot be installed is a Complaint: a check that is left out in silence is worse than none.
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkRust } from './ensure.mjs';
 import { Complaint, duration, root, run, say, withHeartbeat, works } from './run.mjs';
@@ -64,6 +64,7 @@ async function tool(name, version, path, installer) {
       `${name} ${version} could not be installed (exit ${code}); the checks that need it cannot run without it`,
     );
   }
+  rmSync(join(folder, 'target'), { recursive: true, force: true });
   say(`  installed in ${duration(Date.now() - started)}`);
   return path;
 }
