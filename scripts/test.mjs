@@ -4,8 +4,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fromCargoTest, fromNextest, fromVitest, one, settle } from './lib/counts.mjs';
-import { checkRust, ensure, rustTestCommand } from './lib/ensure.mjs';
+import { fromCargoTest, fromNextest, fromNodeTest, fromVitest, one, settle } from './lib/counts.mjs';
+import { checkRust, ensure, files, rustTestCommand } from './lib/ensure.mjs';
 import { main, run, runBin } from './lib/run.mjs';
 import { runtimes, smoke } from './lib/runtimes.mjs';
 import { Steps } from './lib/steps.mjs';
@@ -21,6 +21,7 @@ await main(async () => {
   await steps.step('Rust tests', rustTests);
   await steps.step(`vitest on Node ${process.versions.node}`, () => vitest([]));
   await steps.step('type tests', typeTests);
+  await steps.step('benchmark harness', harnessTests);
   for (const runtime of await runtimes()) {
     const name = `smoke under ${runtime.name}`;
     if (runtime.command === undefined) steps.skip(name, runtime.missing);
@@ -58,6 +59,13 @@ async function vitest(filter) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The harness is plain JavaScript that runs without the installed packages, and so are its tests. */
+async function harnessTests() {
+  const tests = files('bench/lib').filter((path) => path.endsWith('.test.mjs'));
+  const { code, output } = await run(process.execPath, ['--test', '--test-reporter=tap', ...tests]);
+  return settle(fromNodeTest(output), code);
 }
 
 async function typeTests() {

@@ -4,6 +4,7 @@ import {
   fromCargoTest,
   fromLine,
   fromNextest,
+  fromNodeTest,
   fromVitest,
   line,
   none,
@@ -26,6 +27,12 @@ describe('what the gate adds up', () => {
       'test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s',
     ].join('\n');
     expect(fromCargoTest(output)).toEqual({ passed: 14, failed: 1, skipped: 1 });
+  });
+
+  it('reads the summary of node --test', () => {
+    const output = ['# tests 12', '# pass 9', '# fail 1', '# cancelled 1', '# skipped 1', '# todo 0'].join('\n');
+    expect(fromNodeTest(output)).toEqual({ passed: 9, failed: 2, skipped: 1 });
+    expect(fromNodeTest('# pass 9')).toBeUndefined();
   });
 
   it('counts a test file that cannot be loaded as a failure', () => {

@@ -53,6 +53,17 @@ export function fromCargoTest(output) {
   );
 }
 
+/** The last lines of `node --test` in TAP form: `# pass 12`, `# fail 0`, `# cancelled 0`, `# skipped 1`, `# todo 0`. */
+export function fromNodeTest(output) {
+  const number = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(plain(output))?.[1] ?? Number.NaN);
+  const counts = {
+    passed: number('pass'),
+    failed: number('fail') + number('cancelled'),
+    skipped: number('skipped') + number('todo'),
+  };
+  return Number.isNaN(counts.passed + counts.failed + counts.skipped) ? undefined : counts;
+}
+
 /** The report of vitest's json reporter. A file that cannot be loaded holds no tests but is a failure all the same. */
 export function fromVitest(report) {
   const unloadable = report.testResults.filter(

@@ -122,7 +122,7 @@ export function builtProfile() {
 }
 
 /** Every file below a folder of the repository, in a stable order; dot files are stamps and editor litter. */
-function files(folder) {
+export function files(folder) {
   const base = join(root, folder);
   if (!existsSync(base)) return [];
   return readdirSync(base, { recursive: true, withFileTypes: true })
@@ -132,7 +132,7 @@ function files(folder) {
 }
 
 /** One digest over names and contents. A missing file counts, as missing. */
-export function digest(paths, texts = []) {
+function digest(paths, texts = []) {
   const hash = createHash('sha256');
   for (const path of paths) {
     hash.update(`${relative(root, path).split(sep).join('/')}\0`);
