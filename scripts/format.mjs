@@ -1,5 +1,6 @@
 // Writes the one format: rustfmt for Rust, oxfmt for the rest.
 
+import { sideCrates } from './lib/checks.mjs';
 import { checkNode, checkRust, ensurePackages } from './lib/ensure.mjs';
 import { main, must, packageBin } from './lib/run.mjs';
 
@@ -8,7 +9,7 @@ await main(async () => {
   await ensurePackages();
   await checkRust();
   await must('cargo', ['fmt']);
-  await must('cargo', ['fmt', '--manifest-path', 'fuzz/Cargo.toml']);
+  for (const folder of sideCrates) await must('cargo', ['fmt', '--manifest-path', `${folder}/Cargo.toml`]);
   const [command, first] = packageBin('oxfmt');
   await must(command, [...first, '--write']);
 });

@@ -50,10 +50,7 @@ export async function builtPlatform(): Promise<string> {
 }
 
 /** Runs Node on a file, to its end. A non-zero exit is a result. */
-export async function node(
-  args: readonly string[],
-  cwd: string,
-): Promise<{ code: number; stdout: string; stderr: string }> {
+async function node(args: readonly string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = { ...process.env, NODE_OPTIONS: '' };
   try {
     return { code: 0, ...(await execute(process.execPath, [...args], { cwd, env, timeout: 60_000 })) };

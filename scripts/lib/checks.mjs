@@ -3,6 +3,9 @@
 import { run, runBin } from './run.mjs';
 import { cargoDeny, typos } from './tools.mjs';
 
+/** Crates that are not the addon, each with a manifest of its own. */
+export const sideCrates = ['fuzz', 'bench/peers/line-echo'];
+
 const denyWarnings = ['--', '-D', 'warnings'];
 const cargo = async (...args) => (await run('cargo', args)).code;
 const bin = async (name, args, options) => (await runBin(name, args, options)).code;
@@ -11,7 +14,10 @@ const bin = async (name, args, options) => (await runBin(name, args, options)).c
 export const sourceChecks = [
   { name: 'one version', run: async () => (await run(process.execPath, ['scripts/versions.mjs'])).code },
   { name: 'rustfmt', run: () => cargo('fmt', '--', '--check') },
-  { name: 'rustfmt of fuzz/', run: () => cargo('fmt', '--manifest-path', 'fuzz/Cargo.toml', '--', '--check') },
+  ...sideCrates.map((folder) => ({
+    name: `rustfmt of ${folder}`,
+    run: () => cargo('fmt', '--manifest-path', `${folder}/Cargo.toml`, '--', '--check'),
+  })),
   { name: 'oxfmt', run: () => bin('oxfmt', ['--check']) },
   { name: 'typos', run: async () => (await run(await typos(), ['--format', 'brief'])).code },
   {
@@ -22,6 +28,10 @@ export const sourceChecks = [
   {
     name: 'the pure modules without tokio (cargo check of fuzz/)',
     run: () => cargo('check', '--manifest-path', 'fuzz/Cargo.toml', '--all-targets'),
+  },
+  {
+    name: 'clippy of bench/peers/line-echo',
+    run: () => cargo('clippy', '--manifest-path', 'bench/peers/line-echo/Cargo.toml', '--all-targets', ...denyWarnings),
   },
 ];
 
