@@ -41,6 +41,10 @@ export async function ensurePackages({ folder = root, what = 'npm packages', arg
   const wanted = digest([join(folder, 'package-lock.json')]);
   const stamp = join(folder, 'node_modules', '.espalier-stamp');
   if (read(stamp) === wanted) return;
+  if (installedAsLocked(folder)) {
+    writeFileSync(stamp, wanted);
+    return;
+  }
   say(`> installing ${what} (npm ci)`);
   const started = Date.now();
   const [npm, first] = npmCommand();
@@ -49,6 +53,17 @@ export async function ensurePackages({ folder = root, what = 'npm packages', arg
   );
   writeFileSync(stamp, wanted);
   say(`  installed in ${duration(Date.now() - started)}`);
+}
+
+/** True when somebody's own `npm ci` or `npm install` has left just what the lock file says. */
+function installedAsLocked(folder) {
+  const locked = parse(read(join(folder, 'package-lock.json')))?.packages;
+  const found = parse(read(join(folder, 'node_modules', '.package-lock.json')))?.packages;
+  if (locked === undefined || found === undefined) return false;
+  return Object.entries(locked).every(([path, { version, optional }]) => {
+    if (path === '') return true;
+    return found[path] === undefined ? optional === true : found[path].version === version;
+  });
 }
 
 /** Builds `native/espalier.<platform>.node` and its generated loader when their inputs changed. */
