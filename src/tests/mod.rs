@@ -1,0 +1,4 @@
+//! What needs more than one module: the layers themselves, and the stories that play between two sides.
+
+mod layering;
+mod rust_paths;
