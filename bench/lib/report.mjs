@@ -5,6 +5,9 @@ import { SOLO_LIMIT } from './harness.mjs';
 /** Others may take this part of the machine before a run is called disturbed. */
 const QUIET = 0.1;
 
+/** Largest over smallest solo rate above which waking up, not working, decides what a round shows. */
+const SWING = 3;
+
 export function machineLines(machine, versions, build) {
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   if (build) packages[0] += ` (${build})`;
@@ -55,8 +58,11 @@ export function verdictLine(benchCase, { variant, verdict }) {
   return `target ${variant}: ${wanted}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${found.median.toFixed(2)} (${range}), ${how}`;
 }
 
-function notes({ subjects }) {
+function notes({ solo, subjects }) {
   const lines = [];
+  if (solo && solo.max > solo.min * SWING) {
+    lines.push('! the solo rate swings: this machine wakes its cores at very different speeds from round to round');
+  }
   for (const { name, ofSolo } of subjects) {
     if (ofSolo >= SOLO_LIMIT)
       lines.push(`! ${name} is above ${percent(SOLO_LIMIT)} of the solo rate: its CPU time counts, not its rate`);
