@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromCargoTest, fromNextest, fromNodeTest, fromVitest, one, settle } from './lib/counts.mjs';
 import { checkRust, ensure, files, rustTestCommand } from './lib/ensure.mjs';
-import { main, run, runBin } from './lib/run.mjs';
+import { Complaint, main, run, runBin } from './lib/run.mjs';
 import { runtimes, smoke } from './lib/runtimes.mjs';
 import { Steps } from './lib/steps.mjs';
 
@@ -64,6 +64,8 @@ async function vitest(filter) {
 /** The harness is plain JavaScript that runs without the installed packages, and so are its tests. */
 async function harnessTests() {
   const tests = files('bench/lib').filter((path) => path.endsWith('.test.mjs'));
+  // Without a file Node would look for tests by itself, and find this script.
+  if (tests.length === 0) throw new Complaint('bench/lib holds no tests');
   const { code, output } = await run(process.execPath, ['--test', '--test-reporter=tap', ...tests]);
   return settle(fromNodeTest(output), code);
 }

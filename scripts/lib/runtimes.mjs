@@ -26,7 +26,7 @@ export async function runtimes() {
 
 /** Runs the smoke under one runtime: an exit code. A run that does not end by itself is stopped, and has failed. */
 export async function smoke({ command }) {
-  const { code, signal, output } = await run(command, [join(folder, 'smoke.mjs')], { timeoutMs: 60_000 });
+  const { code, signal, output } = await run(command, [join(folder, 'smoke.mjs')], { timeoutMs: 30_000 });
   if (signal !== null) process.stderr.write(`the smoke did not end by itself and was stopped (${signal})\n`);
   return code === 0 && /^smoke ok /m.test(output) ? 0 : 1;
 }
