@@ -53,6 +53,10 @@ pub(crate) struct Diagnostic {
 
 impl Diagnostic {
     pub(crate) fn new(rule: Rule, origin: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { rule, origin: origin.into(), message: message.into() }
+        Self {
+            rule,
+            origin: origin.into(),
+            message: message.into(),
+        }
     }
 }

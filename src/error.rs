@@ -55,7 +55,12 @@ pub(crate) struct Error {
 
 impl Error {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, source: None }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+            source: None,
+        }
     }
 
     pub(crate) fn invalid_option(message: impl Into<String>) -> Self {

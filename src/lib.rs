@@ -18,7 +18,19 @@
 // Without the Node-API layer nothing calls the top of the core but its tests.
 #![cfg_attr(not(feature = "node"), expect(dead_code, reason = "the callers live in `binding`, which is compiled out"))]
 
+#[cfg(feature = "node")]
+mod binding;
+mod catalog;
+mod client;
 mod diagnostic;
+mod driver;
 mod error;
+mod guard;
+mod host;
 mod json;
 mod limits;
+mod protocol;
+mod store;
+#[cfg(test)]
+mod tests;
+mod transport;

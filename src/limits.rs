@@ -18,6 +18,8 @@ pub(crate) const STOP_GRACE: Duration = Duration::from_secs(2);
 pub(crate) const EXIT_DRAIN: Duration = Duration::from_millis(200);
 /// How long a child whose output ended may take to be reaped before it counts as one that closed its output and lives on.
 pub(crate) const EXIT_STATUS_WAIT: Duration = Duration::from_millis(200);
+/// How often a process group whose leader is gone is looked at until it is empty.
+pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
 /// A repeated `protocol-violation` of one kind and server is reported once in this time (client specification, section 3).
 pub(crate) const VIOLATION_INTERVAL: Duration = Duration::from_secs(60);
 /// The longest timeout kept as a point in time; anything above it is as good as none and would overflow clocks.
@@ -49,11 +51,11 @@ pub(crate) const STDERR_QUOTE_BYTES: usize = 2 * 1024;
 pub(crate) const STDERR_LINE_BYTES: usize = 64 * 1024;
 /// How much of a server's text a diagnostic quotes.
 pub(crate) const QUOTED_TEXT_BYTES: usize = 512;
-/// How many lines of standard error may wait for the JavaScript thread; more are dropped and counted.
+/// How many lines of standard error may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_STDERR_LINES: usize = 1_024;
-/// How many progress notifications may wait for the JavaScript thread; the oldest give way to newer ones.
+/// How many progress notifications may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_PROGRESS: usize = 4_096;
-/// How many diagnostics may wait for the JavaScript thread; more are dropped and counted.
+/// How many diagnostics may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_DIAGNOSTICS: usize = 4_096;
 /// How many latencies per server the percentiles are taken from: the most recent ones.
 pub(crate) const LATENCY_SAMPLES: usize = 1_024;
@@ -98,7 +100,9 @@ impl Timeout {
             ));
         }
         let longest = LONGEST_TIMEOUT.as_secs_f64() * 1_000.0;
-        Ok(Self((millis < longest).then(|| Duration::from_secs_f64(millis / 1_000.0))))
+        Ok(Self(
+            (millis < longest).then(|| Duration::from_secs_f64(millis / 1_000.0)),
+        ))
     }
 
     pub(crate) const fn duration(self) -> Option<Duration> {
@@ -118,7 +122,11 @@ pub(crate) fn whole_number(option: &str, value: f64) -> Result<u64> {
             format!("{option} must be a whole number of at least 1; got {value}"),
         ));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range was checked above"
+    )]
     Ok(value as u64)
 }
 
@@ -142,7 +150,10 @@ mod tests {
     #[test]
     fn caps_are_whole_and_at_least_one() {
         for wrong in [0.0, -3.0, 1.5, f64::NAN, f64::INFINITY, 1e300] {
-            assert_eq!(whole_number("maxTools", wrong).unwrap_err().code(), ErrorCode::InvalidOption);
+            assert_eq!(
+                whole_number("maxTools", wrong).unwrap_err().code(),
+                ErrorCode::InvalidOption
+            );
         }
         assert_eq!(whole_number("maxTools", 10_000.0).unwrap(), 10_000);
     }

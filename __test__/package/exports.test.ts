@@ -47,7 +47,7 @@ describe('the export map', () => {
       default: { name: string };
     };
     expect(manifest.default.name).toBe('espalier');
-    const inner = 'espalier/native/binding.js';
+    const inner = 'espalier/native/binding.cjs';
     await expect(
       execute(process.execPath, ['--input-type=module', '-e', `await import('${inner}')`], { cwd: folder }),
     ).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');

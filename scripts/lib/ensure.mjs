@@ -75,8 +75,8 @@ export async function ensureAddon({ profile = 'fast', force = false } = {}) {
     !force &&
     stamp?.inputs === inputs &&
     (stamp.profile === profile || (profile === 'fast' && stamp.profile === 'release')) &&
-    existsSync(join(root, 'native/binding.js')) &&
-    existsSync(join(root, 'native/binding.d.ts')) &&
+    existsSync(join(root, 'native/binding.cjs')) &&
+    existsSync(join(root, 'native/binding.d.cts')) &&
     stamp.binary === binaryState();
   if (good) return;
   await checkRust();
@@ -96,13 +96,12 @@ export async function ensureAddon({ profile = 'fast', force = false } = {}) {
 function napiBuildArgs(profile) {
   return [
     '--platform',
-    '--esm',
     '--output-dir',
     'native',
     '--js',
-    'binding.js',
+    'binding.cjs',
     '--dts',
-    'binding.d.ts',
+    'binding.d.cts',
     '--no-const-enum',
     '--no-dts-cache',
     '--profile',
@@ -118,7 +117,7 @@ export async function ensureFacade({ force = false } = {}) {
     ...files('src-js'),
     join(root, 'tsconfig.json'),
     join(root, 'package.json'),
-    join(root, 'native/binding.d.ts'),
+    join(root, 'native/binding.d.cts'),
     join(root, 'node_modules/typescript/package.json'),
   ]);
   const stamp = parse(read(stampPath));

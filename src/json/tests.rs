@@ -18,7 +18,11 @@ fn only_a_whole_object_is_one() {
 
 #[test]
 fn values_that_serde_trees_refuse_pass_as_text() {
-    let deep = format!("{{\"a\":{}{},\"n\":1e400,\"s\":\"\\ud800\",\"\\ud800k\":1}}", "[".repeat(5_000), "]".repeat(5_000));
+    let deep = format!(
+        "{{\"a\":{}{},\"n\":1e400,\"s\":\"\\ud800\",\"\\ud800k\":1}}",
+        "[".repeat(5_000),
+        "]".repeat(5_000)
+    );
     let object = Object::parse(&deep).unwrap();
     assert_eq!(object.get("n").unwrap().get(), "1e400");
     assert_eq!(object.get("s").unwrap().get(), "\"\\ud800\"");
@@ -28,7 +32,10 @@ fn values_that_serde_trees_refuse_pass_as_text() {
 
 #[test]
 fn quoting_is_what_serde_json_writes() {
-    let every: String = (0..0x300).filter_map(char::from_u32).chain(['\u{2028}', '😀']).collect();
+    let every: String = (0..0x300)
+        .filter_map(char::from_u32)
+        .chain(['\u{2028}', '😀'])
+        .collect();
     let ours = quote(&every);
     assert_eq!(serde_json::from_str::<String>(&ours).unwrap(), every);
     assert!(!ours.contains('\n') && !ours.contains('\r'));
@@ -36,6 +43,9 @@ fn quoting_is_what_serde_json_writes() {
 
 #[test]
 fn literals_join_without_being_decoded() {
-    assert_eq!(join_literals(["\"a\\ud800\"", "\"\"", "\"\\\"q\\\"\""], "\\n"), "\"a\\ud800\\n\\n\\\"q\\\"\"");
+    assert_eq!(
+        join_literals(["\"a\\ud800\"", "\"\"", "\"\\\"q\\\"\""], "\\n"),
+        "\"a\\ud800\\n\\n\\\"q\\\"\""
+    );
     assert_eq!(join_literals([], "\\n"), "\"\"");
 }

@@ -30,7 +30,11 @@ impl<'a> Object<'a> {
 
     /// The last value of a member; a member with `null` is there.
     pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.members
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| *value)
     }
 
     /// A member that is there and not `null`.
@@ -101,7 +105,13 @@ pub(crate) fn join_literals<'a>(literals: impl IntoIterator<Item = &'a str>, esc
         if index > 0 {
             out.push_str(escaped_separator);
         }
-        out.push_str(literal.trim().trim_start_matches('"').strip_suffix('"').unwrap_or_default());
+        out.push_str(
+            literal
+                .trim()
+                .trim_start_matches('"')
+                .strip_suffix('"')
+                .unwrap_or_default(),
+        );
     }
     out.push('"');
     out

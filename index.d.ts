@@ -1,0 +1,28 @@
+// The public names of `espalier`, each by name.
+
+// Connecting servers and calling their tools.
+export { mcpTools } from './dist/index.js';
+export type {
+  McpOptions,
+  McpServerConfig,
+  McpServerStatus,
+  McpToolCallOptions,
+  McpToolset,
+  RemoteServerConfig,
+  StdioServerConfig,
+} from './dist/index.js';
+
+// The projected tools.
+export { estimateTokens, isProviderLegalToolName } from './dist/index.js';
+export type { AnyTool, ToolContext, ToolInput } from './dist/index.js';
+
+// What is told beside results.
+export type { Diagnostic, McpProgress } from './dist/index.js';
+
+// Errors.
+export { AbortError, McpError } from './dist/index.js';
+export type { McpErrorCode } from './dist/index.js';
+
+// Stores.
+export { createMemoryMcpConnectionStore } from './dist/index.js';
+export type { McpConnectionStore, PersistedServer, PersistedTool } from './dist/index.js';

@@ -1,0 +1,210 @@
+// The shapes of the client's options and results.
+
+/** A server that is started as a child process and spoken to over its standard input and output. */
+export interface StdioServerConfig {
+  type: 'stdio';
+  /** Prefixes the projected tool names. Two servers of one name are both projected under a suffixed name. */
+  name: string;
+  /** The program: a path, or a name that is looked for through `PATH`. */
+  command: string;
+  args?: string[];
+  /**
+   * Variables of the child. Its environment starts empty but for `PATH`, `HOME`, `TMPDIR`, `LANG` and `LC_ALL` of the
+   * host (on Windows also `SystemRoot`, `PATHEXT` and `APPDATA`).
+   */
+  env?: Record<string, string>;
+  /** The working directory; the host's by default. */
+  cwd?: string;
+  /** In place of {@link McpOptions.timeoutMs} for this server and its calls. */
+  timeoutMs?: number;
+}
+
+/** A server that is reached by URL. This version does not connect to it, and says so in a diagnostic. */
+export interface RemoteServerConfig {
+  type: 'streamable-http' | 'sse';
+  name: string;
+  url: string;
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+}
+
+/** One server, told apart by `type`. */
+export type McpServerConfig = StdioServerConfig | RemoteServerConfig;
+
+/** What a server reported about a call under way. */
+export interface McpProgress {
+  /** The configured name of the server. */
+  server: string;
+  /** The projected name of the tool. */
+  tool: string;
+  /** As the call's context gave it. */
+  toolCallId?: string;
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** Something that happened beside results and errors: a server that failed, a tool that was skipped. Never secret. */
+export interface Diagnostic {
+  /** The section of the Agent Plugins text that the rule is filed under. */
+  section: string;
+  /**
+   * `connection-failure`, `unsupported-transport`, `server-name-collision`, `server-entry-invalid`, `listing-limited` or
+   * `protocol-violation`.
+   */
+  rule: string;
+  /** The configured server name for what happens while connecting, the projected one for listings. */
+  origin: string;
+  message: string;
+}
+
+/** The options of `mcpTools`. */
+export interface McpOptions {
+  /**
+   * Milliseconds above 0, `Infinity` for none; 60,000 by default. Bounds start, handshake and complete listing of one
+   * server together, and each call.
+   */
+  timeoutMs?: number;
+  /** Whether progress of a call starts its `timeoutMs` anew; `true` by default. */
+  resetTimeoutOnProgress?: boolean;
+  /** The ceiling of a call in milliseconds, whatever progress it makes; none by default. */
+  maxTotalTimeoutMs?: number;
+  /** How many servers connect at the same time; 16 by default. */
+  maxParallelConnects?: number;
+  /** How many tools one server may list, 10,000 by default. Of a server with more, none is kept. */
+  maxTools?: number;
+  /** How many bytes the listing of one server may take, 64 MiB by default. Of a server with more, nothing is kept. */
+  maxCatalogBytes?: number;
+  /** How many bytes one message of a server may take, 64 MiB by default. A larger one fails its call only. */
+  maxMessageBytes?: number;
+  /** Which tools are shown at all, by projected name or by the server's own; one of the two. */
+  tools?: { allow: readonly string[]; block?: never } | { block: readonly string[]; allow?: never };
+  /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */
+  storage?: McpConnectionStore;
+  /** The session that the toolset belongs to. */
+  session?: unknown;
+  /** Gives up connecting: whatever was started is stopped, and `mcpTools` rejects with an `AbortError`. */
+  signal?: AbortSignal;
+  onDiagnostic?: (diagnostic: Diagnostic) => void;
+  /** Hears of every call's progress. */
+  onProgress?: (progress: McpProgress) => void;
+  /** Hears each line that a server writes to its standard error, as it was written. */
+  onStderr?: (server: string, line: string) => void;
+}
+
+/** The context that a framework hands to a tool. `abortSignal` and `signal` are the same under two customary names. */
+export interface ToolContext {
+  abortSignal?: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
+  toolCallId?: string | undefined;
+  session?: unknown;
+}
+
+/** The options of `toolset.call`. */
+export interface McpToolCallOptions {
+  signal?: AbortSignal;
+  /** In place of the server's or the toolset's. */
+  timeoutMs?: number;
+  onProgress?: (progress: McpProgress) => void;
+  session?: unknown;
+}
+
+/** A Standard Schema that describes a tool's input. It never refuses: the server is the authority on its schema. */
+export interface ToolInput {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: 'espalier';
+    /** An object is passed on, `undefined` is `{}`, and any other value is `{ value }`. */
+    readonly validate: (value: unknown) => { value: Record<string, unknown> };
+    readonly jsonSchema: {
+      /** The JSON Schema as the server published it; a fresh copy each time. */
+      readonly input: () => unknown;
+      readonly output: () => unknown;
+    };
+  };
+}
+
+/** A server's tool as an agent's tool. */
+export interface AnyTool {
+  /** `server__tool`, made legal for model providers. */
+  readonly name: string;
+  /** The server's text, or the tool's own name where it has none. */
+  readonly description: string;
+  readonly input: ToolInput;
+  readonly replay: true;
+  /**
+   * Calls the tool. Resolves to the structured content where there is one, else to the text (several blocks joined by
+   * newlines), else to the content blocks, else to `null`.
+   *
+   * Rejects with an {@link McpError}: `tool-error`, `server-error`, `timeout`, `connection-lost`, `unavailable`,
+   * `closed`, `invalid-arguments`, `invalid-response`, or with an {@link AbortError}.
+   */
+  execute(args?: unknown, context?: ToolContext): Promise<unknown>;
+}
+
+/** What is known about one server. */
+export interface McpServerStatus {
+  /** The configured name. */
+  name: string;
+  projectedName: string;
+  type: McpServerConfig['type'];
+  state: 'connecting' | 'ready' | 'unavailable' | 'closed';
+  era: 'session' | 'stateless' | null;
+  protocolVersion: string | null;
+  /** The server's own account of itself: for display, never for decisions. */
+  serverInfo: { name?: string; version?: string; title?: string; [member: string]: unknown } | null;
+  /** How many tools it lists. */
+  tools: number;
+  /** How long start, handshake and listing took, in milliseconds. */
+  connectMs: number | null;
+  calls: number;
+  errors: number;
+  /** Of the most recent calls. */
+  latencyMs: { p50: number; p95: number; p99: number } | null;
+  lastError: string | null;
+}
+
+/** The connected servers of one `mcpTools` call. */
+export interface McpToolset {
+  /** The map for an agent, without a prototype; in the order of the configuration, then of each listing. */
+  readonly tools: Record<string, AnyTool>;
+  /** Settles once every stored listing was checked; resolved already unless the toolset was rebuilt from storage. */
+  readonly reconciled: Promise<void>;
+  servers(): McpServerStatus[];
+  /**
+   * Calls a tool by its name in `tools`; resolves and rejects as {@link AnyTool.execute} does. A `timeoutMs` that is no
+   * number above 0 is an `invalid-option`.
+   */
+  call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown>;
+  /** Lets the process end although the toolset is open. */
+  unref(): void;
+  /** Closes all connections, and resolves when nothing is left running. Calls under way reject with `closed`. Idempotent. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A tool as a store keeps it. */
+export interface PersistedTool {
+  name: string;
+  description?: string;
+  inputSchema?: unknown;
+}
+
+/** A remembered server: public facts, never a credential. */
+export interface PersistedServer {
+  id: string;
+  name: string;
+  type: 'streamable-http' | 'sse';
+  url: string;
+  tools?: PersistedTool[];
+  /** The trust baseline: one digest per tool. Recorded once; no `save` replaces it. */
+  toolFingerprints?: Record<string, string>;
+}
+
+/** Where remote servers are remembered between processes. */
+export interface McpConnectionStore {
+  list(): PersistedServer[] | Promise<PersistedServer[]>;
+  save(row: PersistedServer): void | Promise<void>;
+  remove(id: string): void | Promise<void>;
+  close?(): void | Promise<void>;
+}

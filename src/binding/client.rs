@@ -1,0 +1,134 @@
+//! A toolset for the facade. Requests go in with a number that the facade chose, and end as an event with that number.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use napi::bindgen_prelude::{FnArgs, Function};
+use napi::{CleanupEnvHook, Env};
+use napi_derive::napi;
+use tokio::runtime::Handle;
+
+use super::callback::{KeepAlive, Mailbox};
+use super::constants;
+use super::host::{JsListener, NativeEvent};
+use super::runtime;
+use crate::client::options::{Options, ServerConfig};
+use crate::client::toolset::{Call, Toolset};
+use crate::error::{Error, ErrorCode, Result};
+use crate::host::{CallEnd, Listener};
+use crate::limits::Timeout;
+use crate::transport::clock::SystemClock;
+
+/// The toolset behind a handle of the facade. From the start it keeps the process alive, until `unref` or `release`.
+#[napi]
+pub struct NativeToolset {
+    mailbox: Arc<Mailbox<NativeEvent>>,
+    runtime: Handle,
+    /// There once the facade has connected; shared with the hook that runs when the environment ends.
+    toolset: Arc<Mutex<Option<Toolset>>>,
+    keep_alive: Option<KeepAlive>,
+    hook: Option<CleanupEnvHook<Arc<Mutex<Option<Toolset>>>>>,
+}
+
+#[napi]
+impl NativeToolset {
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, deliver: Function<'_, FnArgs<(Vec<NativeEvent>,)>, ()>) -> napi::Result<Self> {
+        let toolset = Arc::new(Mutex::new(None));
+        let hook = env.add_env_cleanup_hook(Arc::clone(&toolset), |toolset| {
+            if let Some(toolset) = current(&toolset) {
+                toolset.kill();
+            }
+        })?;
+        Ok(Self {
+            mailbox: Arc::new(Mailbox::new(&deliver)?),
+            runtime: runtime::handle()?,
+            toolset,
+            keep_alive: Some(KeepAlive::new(env)?),
+            hook: Some(hook),
+        })
+    }
+
+    /// Connects the servers: two JSON texts. Ends with the catalogue.
+    #[napi(catch_unwind)]
+    pub fn connect(&self, id: i64, servers: String, options: String, wants_stderr: bool) {
+        let listener: Arc<dyn Listener> = Arc::new(JsListener::new(Arc::clone(&self.mailbox), wants_stderr));
+        let toolset = match open(&servers, &options, &listener, &self.runtime) {
+            Ok(toolset) => toolset,
+            Err(error) => return self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error))),
+        };
+        *self.toolset.lock().unwrap_or_else(PoisonError::into_inner) = Some(toolset.clone());
+        let mailbox = Arc::clone(&self.mailbox);
+        self.runtime.spawn(async move {
+            let end = toolset.connect().await.map_or_else(CallEnd::Failed, CallEnd::Value);
+            mailbox.answer(NativeEvent::settled(id, end));
+        });
+    }
+
+    /// Calls a tool by its projected name with the JSON text of its arguments.
+    #[napi(catch_unwind)]
+    pub fn call(&self, id: i64, tool: String, arguments: String, timeout_ms: Option<f64>, report_progress: bool) {
+        let timeout = timeout_ms.map(|millis| Timeout::from_millis("timeoutMs", millis)).transpose();
+        let started = timeout.and_then(|timeout| {
+            let call = Call { id: id.cast_unsigned(), tool, arguments, timeout, report_progress };
+            self.open_toolset().map(|toolset| toolset.call(call))
+        });
+        if let Err(error) = started {
+            self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error)));
+        }
+    }
+
+    /// Gives up a call, which then ends as aborted unless it has ended already.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, id: i64, tool: String, reason: String) {
+        if let Some(toolset) = current(&self.toolset) {
+            toolset.cancel(id.cast_unsigned(), &tool, reason);
+        }
+    }
+
+    /// Closes all connections. Ends when nothing is left running.
+    #[napi(catch_unwind)]
+    pub fn close(&self, id: i64) {
+        let toolset = current(&self.toolset);
+        let mailbox = Arc::clone(&self.mailbox);
+        self.runtime.spawn(async move {
+            if let Some(toolset) = toolset {
+                toolset.close().await;
+            }
+            mailbox.answer(NativeEvent::settled(id, CallEnd::Value("null".to_owned())));
+        });
+    }
+
+    /// The state of every server, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn servers(&self) -> String {
+        current(&self.toolset).map_or_else(|| "[]".to_owned(), |toolset| toolset.servers())
+    }
+
+    /// Lets the process end although the toolset is open.
+    #[napi]
+    pub fn unref(&mut self) {
+        self.keep_alive = None;
+    }
+
+    /// Lets go of the environment, after the end of `close` or of a `connect` that failed has been delivered.
+    #[napi]
+    pub fn release(&mut self, env: Env) -> napi::Result<()> {
+        self.keep_alive = None;
+        self.hook.take().map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
+    }
+
+    fn open_toolset(&self) -> Result<Toolset> {
+        current(&self.toolset)
+            .ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
+    }
+}
+
+fn open(servers: &str, options: &str, listener: &Arc<dyn Listener>, runtime: &Handle) -> Result<Toolset> {
+    let options = Options::parse(options, constants::stdio_is_enabled())?;
+    let servers = ServerConfig::parse_all(servers)?;
+    Ok(Toolset::new(servers, options, Arc::clone(listener), Arc::new(SystemClock), runtime.clone()))
+}
+
+fn current(toolset: &Mutex<Option<Toolset>>) -> Option<Toolset> {
+    toolset.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}

@@ -1,0 +1,34 @@
+//! Numbers and switches that the facade reads from the binary, so that there is one place for them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use napi::JsString;
+use napi_derive::napi;
+
+use crate::limits;
+
+/// The version that the binary was built as; the package's must be the same.
+#[napi(catch_unwind)]
+pub const fn native_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The rough size of a text in tokens.
+#[napi(catch_unwind)]
+pub fn native_estimate_tokens(text: JsString<'_>) -> napi::Result<i64> {
+    let tokens = text.utf16_len()?.div_ceil(limits::CHARS_PER_TOKEN);
+    Ok(i64::try_from(tokens).unwrap_or(i64::MAX))
+}
+
+/// Whether toolsets of this process may start child processes. Process-wide: every worker and every entry point of the
+/// package shares it.
+static STDIO: AtomicBool = AtomicBool::new(false);
+
+#[napi(catch_unwind)]
+pub fn native_enable_stdio() {
+    STDIO.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn stdio_is_enabled() -> bool {
+    STDIO.load(Ordering::Relaxed)
+}

@@ -1,0 +1,11 @@
+//! The border to JavaScript, and the only home of Node-API. JSON crosses as text, failures as values, events in batches;
+//! there is no logic here. Everything that Node-API sees is named `Native…`.
+
+mod callback;
+mod client;
+mod constants;
+mod host;
+mod names;
+mod reply;
+mod runtime;
+mod store;

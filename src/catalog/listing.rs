@@ -1,0 +1,302 @@
+//! The pages of one server's `tools/list`, put together: entries decoded one by one, cursors followed until they end or
+//! repeat, and the caps. An odd entry costs itself, an odd page its listing.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::{self, Object};
+
+/// How much one server may list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListingLimits {
+    pub(crate) max_tools: u64,
+    pub(crate) max_bytes: u64,
+}
+
+/// A tool as the server published it.
+#[derive(Debug)]
+pub(crate) struct ListedTool {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    /// The schema's own text.
+    pub(crate) input_schema: Option<Box<RawValue>>,
+}
+
+/// A listing under construction.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    /// The projected name of the server.
+    origin: String,
+    limits: ListingLimits,
+    tools: Vec<ListedTool>,
+    places: HashMap<String, usize>,
+    cursors: HashSet<String>,
+    pages: u64,
+    entries: u64,
+    bytes: u64,
+    republished: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// What comes after a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Ask for the page at this cursor.
+    Page(String),
+    Complete,
+}
+
+impl Listing {
+    pub(crate) fn new(origin: impl Into<String>, limits: ListingLimits) -> Self {
+        Self {
+            origin: origin.into(),
+            limits,
+            tools: Vec::new(),
+            places: HashMap::new(),
+            cursors: HashSet::new(),
+            pages: 0,
+            entries: 0,
+            bytes: 0,
+            republished: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Takes the result of one `tools/list`.
+    ///
+    /// # Errors
+    /// `invalid-response` when the page is no page.
+    pub(crate) fn add_page(&mut self, result: &RawValue) -> Result<Next> {
+        let page = Object::parse(result.get()).ok_or_else(|| {
+            Error::new(
+                ErrorCode::InvalidResponse,
+                "the answer to `tools/list` is not an object",
+            )
+        })?;
+        let entries = page.array("tools").ok_or_else(|| {
+            Error::new(
+                ErrorCode::InvalidResponse,
+                "the answer to `tools/list` has no array `tools`",
+            )
+        })?;
+        self.pages += 1;
+        self.entries += entries.len() as u64;
+        self.bytes += result.get().len() as u64;
+        if self.entries > self.limits.max_tools {
+            return Ok(self.give_up(&format!("more than {} tools (`maxTools`)", self.limits.max_tools)));
+        }
+        if self.bytes > self.limits.max_bytes {
+            return Ok(self.give_up(&format!(
+                "more than {} bytes (`maxCatalogBytes`)",
+                self.limits.max_bytes
+            )));
+        }
+        for entry in entries {
+            self.add_entry(entry);
+        }
+        let Some(cursor) = page.present("nextCursor") else {
+            return Ok(Next::Complete);
+        };
+        let Some(cursor) = json::string(cursor.get()) else {
+            self.tell(
+                Rule::ProtocolViolation,
+                "it sent a `nextCursor` that is not a string; the listing ends there",
+            );
+            return Ok(Next::Complete);
+        };
+        if !self.cursors.insert(cursor.clone().into_owned()) {
+            // What the repeated pages brought again was asked for again, and is not the server's doubling.
+            self.republished.clear();
+            let message = format!(
+                "it repeated a `nextCursor` after {} pages; the listing ends there and is kept",
+                self.pages
+            );
+            self.tell(Rule::ListingLimited, &message);
+            return Ok(Next::Complete);
+        }
+        Ok(Next::Page(cursor.into_owned()))
+    }
+
+    /// The tools in the order in which they were listed first, and what there is to tell about them.
+    pub(crate) fn finish(mut self) -> (Vec<ListedTool>, Vec<Diagnostic>) {
+        for name in std::mem::take(&mut self.republished) {
+            let message = format!(
+                "it published the tool {} more than once; the last definition counts",
+                json::quote(&name)
+            );
+            self.tell(Rule::ServerEntryInvalid, &message);
+        }
+        (self.tools, self.diagnostics)
+    }
+
+    fn add_entry(&mut self, entry: &RawValue) {
+        let tool = match ListedTool::parse(entry) {
+            Ok(tool) => tool,
+            Err(problem) => return self.tell(Rule::ServerEntryInvalid, &problem),
+        };
+        if let Some(known) = self.places.get(&tool.name).and_then(|place| self.tools.get_mut(*place)) {
+            if !self.republished.contains(&tool.name) {
+                self.republished.push(tool.name.clone());
+            }
+            *known = tool;
+            return;
+        }
+        self.places.insert(tool.name.clone(), self.tools.len());
+        self.tools.push(tool);
+    }
+
+    /// A listing without an end is no listing: nothing of it is kept.
+    fn give_up(&mut self, over: &str) -> Next {
+        self.tools.clear();
+        self.places.clear();
+        self.republished.clear();
+        self.diagnostics.clear();
+        self.tell(
+            Rule::ListingLimited,
+            &format!("it lists {over}; none of its tools is kept"),
+        );
+        Next::Complete
+    }
+
+    fn tell(&mut self, rule: Rule, message: &str) {
+        let message = format!("MCP server {}: {message}", json::quote(&self.origin));
+        self.diagnostics
+            .push(Diagnostic::new(rule, self.origin.clone(), message));
+    }
+}
+
+impl ListedTool {
+    /// Reads one entry, or says what is wrong with it.
+    fn parse(entry: &RawValue) -> std::result::Result<Self, String> {
+        let Some(object) = Object::parse(entry.get()) else {
+            return Err("it lists an entry that is not an object; the entry was skipped".to_owned());
+        };
+        let raw_name = object.get("name").map_or("", RawValue::get);
+        let Some(name) = json::string(raw_name) else {
+            let shown = json::string_lossy(raw_name).unwrap_or_default();
+            let shown: String = shown.chars().take(LONGEST_SHOWN_NAME).collect();
+            return Err(format!(
+                "it lists a tool whose name is not a string of valid Unicode ({}); the tool was skipped",
+                json::quote(&shown)
+            ));
+        };
+        let description = match object.present("description") {
+            None => None,
+            Some(text) => Some(
+                json::string_lossy(text.get())
+                    .ok_or_else(|| {
+                        format!(
+                            "the description of its tool {} is not a string; the tool was skipped",
+                            json::quote(&name)
+                        )
+                    })?
+                    .into_owned(),
+            ),
+        };
+        Ok(Self {
+            description,
+            input_schema: object.present("inputSchema").map(ToOwned::to_owned),
+            name: name.into_owned(),
+        })
+    }
+}
+
+const LONGEST_SHOWN_NAME: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: ListingLimits = ListingLimits {
+        max_tools: 5,
+        max_bytes: 1_000,
+    };
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    fn names(listing: Listing) -> (Vec<String>, Vec<(&'static str, String)>) {
+        let (tools, diagnostics) = listing.finish();
+        (
+            tools.into_iter().map(|t| t.name).collect(),
+            diagnostics.into_iter().map(|d| (d.rule.name(), d.message)).collect(),
+        )
+    }
+
+    #[test]
+    fn an_empty_cursor_is_a_cursor_and_the_last_definition_counts_in_the_first_place() {
+        let mut listing = Listing::new("s", LIMITS);
+        let first = raw(r#"{"tools":[{"name":"a"},{"name":"b","description":"old"}],"nextCursor":""}"#);
+        assert_eq!(listing.add_page(&first).unwrap(), Next::Page(String::new()));
+        let second = raw(r#"{"tools":[{"name":"c"},{"name":"b","description":"new"}],"nextCursor":null}"#);
+        assert_eq!(listing.add_page(&second).unwrap(), Next::Complete);
+        let (tools, diagnostics) = listing.finish();
+        assert_eq!(
+            tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
+        assert_eq!(tools[1].description.as_deref(), Some("new"));
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(diagnostics[0].rule, Rule::ServerEntryInvalid);
+        assert!(diagnostics[0].message.contains("\"b\""));
+    }
+
+    #[test]
+    fn a_repeated_cursor_ends_the_listing_with_one_diagnostic_and_keeps_it() {
+        let mut listing = Listing::new("s", LIMITS);
+        let page =
+            |name: &str, cursor: &str| raw(&format!(r#"{{"tools":[{{"name":"{name}"}}],"nextCursor":"{cursor}"}}"#));
+        assert_eq!(listing.add_page(&page("a", "c1")).unwrap(), Next::Page("c1".into()));
+        assert_eq!(listing.add_page(&page("b", "c2")).unwrap(), Next::Page("c2".into()));
+        assert_eq!(listing.add_page(&page("a", "c1")).unwrap(), Next::Complete);
+        let (tools, diagnostics) = names(listing);
+        assert_eq!(tools, ["a", "b"]);
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(diagnostics[0].0, "listing-limited");
+        assert!(diagnostics[0].1.contains("3 pages"), "{diagnostics:?}");
+    }
+
+    #[test]
+    fn past_a_cap_nothing_is_kept() {
+        let many = format!(r#"{{"tools":[{}]}}"#, vec![r#"{"name":"x"}"#; 6].join(","));
+        let long = format!(r#"{{"tools":[{{"name":"x","description":"{}"}}]}}"#, "d".repeat(1_000));
+        for (page, number) in [(many, "5 tools"), (long, "1000 bytes")] {
+            let mut listing = Listing::new("s", LIMITS);
+            assert_eq!(listing.add_page(&raw(&page)).unwrap(), Next::Complete);
+            let (tools, diagnostics) = names(listing);
+            assert!(tools.is_empty());
+            assert_eq!(diagnostics.len(), 1);
+            assert!(diagnostics[0].1.contains(number), "{diagnostics:?}");
+        }
+    }
+
+    #[test]
+    fn odd_entries_cost_themselves() {
+        let mut listing = Listing::new("s", LIMITS);
+        let page = raw(
+            r#"{"tools":[7,{"name":3},{"name":"\ud800"},{"name":"d","description":4},{"name":"","inputSchema":true}]}"#,
+        );
+        listing.add_page(&page).unwrap();
+        let (tools, diagnostics) = listing.finish();
+        assert_eq!(tools.len(), 1);
+        assert_eq!(tools[0].name, "");
+        assert_eq!(tools[0].input_schema.as_ref().unwrap().get(), "true");
+        assert_eq!(
+            diagnostics.iter().map(|d| d.rule).collect::<HashSet<_>>(),
+            HashSet::from([Rule::ServerEntryInvalid])
+        );
+        assert_eq!(diagnostics.len(), 4);
+    }
+
+    #[test]
+    fn odd_pages_are_refused() {
+        for text in ["[]", "{}", r#"{"tools":{}}"#, "null"] {
+            let error = Listing::new("s", LIMITS).add_page(&raw(text)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidResponse, "{text}");
+        }
+    }
+}

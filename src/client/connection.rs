@@ -1,0 +1,208 @@
+//! One live connection to a server: requests go in from any thread, and what became of it is known afterwards. Owns the
+//! driver's task and the figures; knows neither the transport nor what a tool is called in the map.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::driver::{self, Command, Ended, Observer, Waiter};
+use crate::error::Error;
+use crate::guard::redact::Redactor;
+use crate::host::{Clock, Listener};
+use crate::json;
+use crate::limits;
+use crate::protocol::message::Params;
+use crate::protocol::peer::{Patience, ProgressUse, Request, Violation};
+use crate::protocol::revision::Revision;
+use crate::transport::Transport;
+
+/// A handle; dropping it closes the connection.
+pub(super) struct Connection {
+    commands: mpsc::Sender<Command>,
+    lost: Arc<OnceLock<Arc<Error>>>,
+    tasks: Tasks,
+}
+
+/// Where the tasks of a toolset run, and who waits for their end.
+#[derive(Clone)]
+pub(super) struct Tasks {
+    pub(super) runtime: Handle,
+    pub(super) tracker: TaskTracker,
+    /// Ends them all.
+    pub(super) closing: CancellationToken,
+}
+
+/// A request that was not even queued.
+pub(super) enum Refused {
+    Busy,
+    /// The connection is gone, and why; nothing when it was closed.
+    Gone(Option<Arc<Error>>),
+}
+
+/// Who a connection belongs to, for whoever is told about it.
+#[derive(Clone)]
+pub(super) struct Context {
+    /// The configured name.
+    pub(super) server: String,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) listener: Arc<dyn Listener>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Connection {
+    /// Starts the driver's task over a transport. It has ended, transport and all, when the tracker says so.
+    pub(super) fn start(transport: impl Transport, context: Context, tasks: Tasks) -> Self {
+        let (commands, queue) = mpsc::channel(limits::MAX_CALLS_IN_FLIGHT);
+        let lost = Arc::new(OnceLock::new());
+        let clock = Arc::clone(&context.clock);
+        let witness = Witness { context, lost: Arc::clone(&lost), told: HashMap::new() };
+        tasks.spawn(driver::run(transport, queue, tasks.closing.clone(), clock, witness));
+        Self { commands, lost, tasks }
+    }
+
+    /// Queues a request; its waiter is told how it ended.
+    ///
+    /// # Errors
+    /// Gives the waiter back when the request was not queued.
+    pub(super) fn request(&self, request: Request<Waiter>) -> Result<(), (Refused, Waiter)> {
+        self.commands.try_send(Command::Request(request)).map_err(|error| {
+            let (refused, command) = match error {
+                mpsc::error::TrySendError::Full(command) => (Refused::Busy, command),
+                mpsc::error::TrySendError::Closed(command) => (Refused::Gone(self.lost.get().cloned()), command),
+            };
+            match command {
+                Command::Request(request) => (refused, request.waiter),
+                // The command that was sent is the command that comes back.
+                _ => (refused, Box::new(|_| {}) as Waiter),
+            }
+        })
+    }
+
+    /// Sends a request of our own and waits for its end.
+    pub(super) async fn ask(&self, method: &'static str, params: Params, patience: Patience) -> Result<Ended, Refused> {
+        let (tell, told) = oneshot::channel();
+        let waiter: Waiter = Box::new(move |ended| drop(tell.send(ended)));
+        let request = Request { method, params, patience, key: None, progress: ProgressUse::None, waiter };
+        self.request(request).map_err(|(refused, _)| refused)?;
+        // The driver settles every request it was given; only a torn-down runtime drops one.
+        Ok(told.await.unwrap_or(Ended::Closed))
+    }
+
+    pub(super) async fn settle(&self, revision: Revision) {
+        // It fails when the connection is gone, which the next request finds out.
+        drop(self.commands.send(Command::Settle(revision)).await);
+    }
+
+    pub(super) async fn notify(&self, method: &'static str, params: Params) {
+        drop(self.commands.send(Command::Notify { method, params }).await);
+    }
+
+    /// Gives up the request of this name, if it is still under way.
+    pub(super) fn cancel(&self, key: u64, reason: String) {
+        match self.commands.try_send(Command::Cancel { key, reason }) {
+            Ok(()) => {}
+            // The connection is gone, and the request with it.
+            Err(mpsc::error::TrySendError::Closed(_)) => {}
+            Err(mpsc::error::TrySendError::Full(command)) => {
+                let commands = self.commands.clone();
+                self.tasks.spawn(async move { drop(commands.send(command).await) });
+            }
+        }
+    }
+
+    pub(super) fn lost(&self) -> Option<&Arc<Error>> {
+        self.lost.get()
+    }
+}
+
+impl Tasks {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tracker.spawn_on(task, &self.runtime);
+    }
+}
+
+/// Hears for the toolset what the driver has to tell.
+struct Witness {
+    context: Context,
+    lost: Arc<OnceLock<Arc<Error>>>,
+    /// When each kind of violation was told last.
+    told: HashMap<Violation, Instant>,
+}
+
+impl Observer for Witness {
+    fn progress(&mut self, key: u64, params: Box<RawValue>) {
+        self.context.listener.progress(key, params.get().to_owned());
+    }
+
+    fn violation(&mut self, violation: Violation, now: Instant) {
+        let recently = |told: &Instant| now.saturating_duration_since(*told) < limits::VIOLATION_INTERVAL;
+        if self.told.get(&violation).is_some_and(recently) {
+            return;
+        }
+        self.told.insert(violation, now);
+        let server = &self.context.server;
+        let message = format!("MCP server {}: {}", json::quote(server), violation.text());
+        self.context.listener.diagnostic(Diagnostic::new(Rule::ProtocolViolation, server, message));
+    }
+
+    fn lost(&mut self, error: Error) -> Arc<Error> {
+        let redacted = Error::new(error.code(), self.context.redactor.redact(error.message()));
+        Arc::clone(self.lost.get_or_init(|| Arc::new(redacted)))
+    }
+}
+
+/// What the calls of one server came to.
+#[derive(Default)]
+pub(super) struct Figures(Mutex<Counted>);
+
+#[derive(Default)]
+struct Counted {
+    calls: u64,
+    errors: u64,
+    last_error: Option<String>,
+    /// The most recent ones.
+    latencies: VecDeque<Duration>,
+}
+
+pub(super) struct Summary {
+    pub(super) calls: u64,
+    pub(super) errors: u64,
+    pub(super) last_error: Option<String>,
+    /// Median, 95th and 99th percentile; nothing before the first call ended.
+    pub(super) latency: Option<[Duration; 3]>,
+}
+
+impl Figures {
+    pub(super) fn note(&self, latency: Duration, error: Option<&str>) {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.calls += 1;
+        if let Some(error) = error {
+            counted.errors += 1;
+            counted.last_error = Some(error.to_owned());
+        }
+        if counted.latencies.len() == limits::LATENCY_SAMPLES {
+            counted.latencies.pop_front();
+        }
+        counted.latencies.push_back(latency);
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sorted: Vec<Duration> = counted.latencies.iter().copied().collect();
+        sorted.sort_unstable();
+        let percentile = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        Summary {
+            calls: counted.calls,
+            errors: counted.errors,
+            last_error: counted.last_error.clone(),
+            latency: percentile(50).zip(percentile(95)).zip(percentile(99)).map(|((p50, p95), p99)| [p50, p95, p99]),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What a caller configures, read from JSON text into types that cannot be wrong. Each mistake names its culprit, and
+//! is found before anything is started.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use crate::catalog::filter::Filter;
+use crate::catalog::listing::ListingLimits;
+use crate::error::{Error, Result};
+use crate::json::{self, Object};
+use crate::limits::{self, Timeout};
+use crate::protocol::peer::Patience;
+use crate::transport::child::Launch;
+
+/// The options of a toolset.
+pub(crate) struct Options {
+    pub(super) patience: Patience,
+    pub(super) max_parallel_connects: usize,
+    pub(super) listing: ListingLimits,
+    pub(super) max_message_bytes: usize,
+    pub(super) filter: Filter,
+    /// Whether child processes may be started: the switch of the entry point `espalier/node`.
+    pub(super) stdio: bool,
+}
+
+/// One configured server.
+pub(crate) struct ServerConfig {
+    pub(super) name: String,
+    /// Its own time limit; the toolset's where there is none.
+    pub(super) timeout: Option<Timeout>,
+    pub(super) endpoint: Endpoint,
+}
+
+pub(crate) enum Endpoint {
+    Stdio(Launch),
+    Remote { kind: &'static str, url: String, headers: BTreeMap<String, String> },
+}
+
+impl Options {
+    /// # Errors
+    /// `invalid-option`.
+    pub(crate) fn parse(text: &str, stdio: bool) -> Result<Self> {
+        let object = Object::parse(text).ok_or_else(|| Error::invalid_option("the options must be an object"))?;
+        let fields = Fields { path: String::new(), object };
+        let count = |key: &str, default: u64| -> Result<u64> {
+            fields.number(key)?.map_or(Ok(default), |value| limits::whole_number(key, value))
+        };
+        let timeout = fields.timeout("timeoutMs")?.unwrap_or(Timeout::after(limits::DEFAULT_TIMEOUT));
+        Ok(Self {
+            patience: Patience {
+                timeout,
+                reset_on_progress: fields.boolean("resetTimeoutOnProgress")?.unwrap_or(true),
+                max_total: fields.timeout("maxTotalTimeoutMs")?.unwrap_or(Timeout::NONE),
+            },
+            max_parallel_connects: saturate(count(
+                "maxParallelConnects",
+                u64::from(limits::DEFAULT_MAX_PARALLEL_CONNECTS),
+            )?),
+            listing: ListingLimits {
+                max_tools: count("maxTools", u64::from(limits::DEFAULT_MAX_TOOLS))?,
+                max_bytes: count("maxCatalogBytes", limits::DEFAULT_MAX_CATALOG_BYTES)?,
+            },
+            max_message_bytes: saturate(count("maxMessageBytes", limits::DEFAULT_MAX_MESSAGE_BYTES)?),
+            filter: match fields.child("tools")? {
+                Some(tools) => Filter::new(tools.strings("allow")?, tools.strings("block")?)?,
+                None => Filter::Everything,
+            },
+            stdio,
+        })
+    }
+}
+
+impl ServerConfig {
+    /// # Errors
+    /// `invalid-option`, naming the entry and the field.
+    pub(crate) fn parse_all(text: &str) -> Result<Vec<Self>> {
+        let entries =
+            json::array(text).ok_or_else(|| Error::invalid_option("servers must be an array of server configurations"))?;
+        entries.into_iter().enumerate().map(|(index, entry)| Self::parse(index, entry)).collect()
+    }
+
+    fn parse(index: usize, entry: &RawValue) -> Result<Self> {
+        let path = format!("servers[{index}]");
+        let object = Object::parse(entry.get())
+            .ok_or_else(|| Error::invalid_option(format!("{path} must be a server configuration")))?;
+        let fields = Fields { path: format!("{path}."), object };
+        let name = fields.required("name")?;
+        let endpoint = match fields.required("type")?.as_str() {
+            "stdio" => Endpoint::Stdio(Launch {
+                command: fields.required("command")?,
+                args: fields.strings("args")?.unwrap_or_default(),
+                env: fields.environment()?,
+                cwd: fields.string("cwd")?,
+            }),
+            "streamable-http" => fields.remote("streamable-http")?,
+            "sse" => fields.remote("sse")?,
+            other => {
+                return Err(Error::invalid_option(format!(
+                    "{path}.type must be \"stdio\", \"streamable-http\" or \"sse\"; got {}",
+                    json::quote(other)
+                )));
+            }
+        };
+        Ok(Self { name, timeout: fields.timeout("timeoutMs")?, endpoint })
+    }
+
+    /// What tells this server from another of its name: the URL, or the command line.
+    pub(super) fn identity(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Stdio(launch) => {
+                std::iter::once(&launch.command).chain(&launch.args).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            Endpoint::Remote { url, .. } => crate::catalog::snapshot::without_userinfo(url).into_owned(),
+        }
+    }
+
+    /// A canonical text of all else that makes it a server of its own. It may hold secrets.
+    pub(super) fn extras(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Stdio(launch) => {
+                let env: BTreeMap<_, _> = launch.env.iter().map(|(name, value)| (name, value)).collect();
+                format!("{env:?} {:?}", launch.cwd)
+            }
+            Endpoint::Remote { headers, .. } => format!("{headers:?}"),
+        }
+    }
+
+    /// The configured values that no text of ours may repeat.
+    pub(super) fn secrets(&self) -> Vec<&str> {
+        match &self.endpoint {
+            Endpoint::Stdio(launch) => {
+                launch.env.iter().map(|(_, value)| value).chain(&launch.args).map(String::as_str).collect()
+            }
+            Endpoint::Remote { headers, .. } => headers.values().map(String::as_str).collect(),
+        }
+    }
+
+    pub(super) const fn kind(&self) -> &'static str {
+        match &self.endpoint {
+            Endpoint::Stdio(_) => "stdio",
+            Endpoint::Remote { kind, .. } => kind,
+        }
+    }
+}
+
+/// The members of an object, with the path that an error names. A member that is `null` counts as not given.
+struct Fields<'a> {
+    path: String,
+    object: Object<'a>,
+}
+
+impl<'a> Fields<'a> {
+    fn must_be(&self, key: &str, what: &str) -> Error {
+        Error::invalid_option(format!("{}{key} must be {what}", self.path))
+    }
+
+    fn string(&self, key: &str) -> Result<Option<String>> {
+        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let text = json::string(value.get()).ok_or_else(|| self.must_be(key, "a string"))?;
+        Ok(Some(text.into_owned()))
+    }
+
+    fn required(&self, key: &str) -> Result<String> {
+        self.string(key)?.filter(|text| !text.is_empty()).ok_or_else(|| self.must_be(key, "a string that is not empty"))
+    }
+
+    fn strings(&self, key: &str) -> Result<Option<Vec<String>>> {
+        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let strings = json::array(value.get()).and_then(|items| {
+            items.into_iter().map(|item| json::string(item.get()).map(std::borrow::Cow::into_owned)).collect()
+        });
+        strings.map(Some).ok_or_else(|| self.must_be(key, "an array of strings"))
+    }
+
+    fn string_map(&self, key: &str) -> Result<Vec<(String, String)>> {
+        let Some(value) = self.object.present(key) else { return Ok(Vec::new()) };
+        let strings = Object::parse(value.get()).and_then(|object| {
+            let pairs = object.members().map(|(name, value)| Some((name.to_owned(), json::string(value.get())?.into_owned())));
+            pairs.collect()
+        });
+        strings.ok_or_else(|| self.must_be(key, "an object of strings"))
+    }
+
+    fn environment(&self) -> Result<Vec<(String, String)>> {
+        let env = self.string_map("env")?;
+        if env.iter().any(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
+            return Err(self.must_be("env", "an object whose names are neither empty nor contain `=` or NUL"));
+        }
+        Ok(env)
+    }
+
+    fn remote(&self, kind: &'static str) -> Result<Endpoint> {
+        Ok(Endpoint::Remote {
+            kind,
+            url: self.required("url")?,
+            headers: self.string_map("headers")?.into_iter().collect(),
+        })
+    }
+
+    /// A number, or one of the texts that the facade writes for the numbers that JSON does not have.
+    fn number(&self, key: &str) -> Result<Option<f64>> {
+        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let number = json::parse::<f64>(value.get()).or_else(|| match json::string(value.get())?.as_ref() {
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            "NaN" => Some(f64::NAN),
+            _ => None,
+        });
+        number.map(Some).ok_or_else(|| self.must_be(key, "a number"))
+    }
+
+    fn timeout(&self, key: &str) -> Result<Option<Timeout>> {
+        self.number(key)?.map(|millis| Timeout::from_millis(&format!("{}{key}", self.path), millis)).transpose()
+    }
+
+    fn boolean(&self, key: &str) -> Result<Option<bool>> {
+        let Some(value) = self.object.present(key) else { return Ok(None) };
+        json::parse::<bool>(value.get()).map(Some).ok_or_else(|| self.must_be(key, "true or false"))
+    }
+
+    fn child(&self, key: &str) -> Result<Option<Fields<'a>>> {
+        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let object = Object::parse(value.get()).ok_or_else(|| self.must_be(key, "an object"))?;
+        Ok(Some(Fields { path: format!("{}{key}.", self.path), object }))
+    }
+}
+
+fn saturate(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(servers: &str) -> String {
+        match ServerConfig::parse_all(servers) {
+            Ok(_) => panic!("{servers} was accepted"),
+            Err(error) => error.message().to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_mistake_in_a_server_names_its_place() {
+        for (servers, culprit) in [
+            ("null", "servers must be an array"),
+            ("{}", "servers must be an array"),
+            ("[null]", "servers[0] must be a server"),
+            (r#"[{"type":"stdio","command":"c"}]"#, "servers[0].name"),
+            (r#"[{"name":"","type":"stdio","command":"c"}]"#, "servers[0].name"),
+            (r#"[{"name":"a"}]"#, "servers[0].type"),
+            (r#"[{"name":"a","type":"carrier-pigeon"}]"#, "carrier-pigeon"),
+            (r#"[{"name":"a","type":"stdio"}]"#, "servers[0].command"),
+            (r#"[{"name":"a","type":"sse"}]"#, "servers[0].url"),
+            (r#"[{"name":"a","type":"stdio","command":"c","args":[1]}]"#, "servers[0].args"),
+            (r#"[{"name":"a","type":"stdio","command":"c","env":{"A":1}}]"#, "servers[0].env"),
+            (r#"[{"name":"a","type":"stdio","command":"c","env":{"A=B":"1"}}]"#, "servers[0].env"),
+            (r#"[{"name":"a","type":"stdio","command":"c","timeoutMs":-1}]"#, "servers[0].timeoutMs"),
+        ] {
+            let message = problem(servers);
+            assert!(message.contains(culprit), "{servers}: {message}");
+        }
+    }
+
+    #[test]
+    fn each_mistake_in_the_options_names_the_option() {
+        for (options, culprit) in [
+            ("[]", "the options must be an object"),
+            (r#"{"timeoutMs":0}"#, "timeoutMs"),
+            (r#"{"timeoutMs":"NaN"}"#, "timeoutMs"),
+            (r#"{"timeoutMs":"5"}"#, "timeoutMs must be a number"),
+            (r#"{"maxTools":1.5}"#, "maxTools"),
+            (r#"{"maxTotalTimeoutMs":-2}"#, "maxTotalTimeoutMs"),
+            (r#"{"resetTimeoutOnProgress":1}"#, "resetTimeoutOnProgress"),
+            (r#"{"tools":{"allow":"x"}}"#, "tools.allow"),
+            (r#"{"tools":{"allow":[],"block":[]}}"#, "either \"allow\" or \"block\", not both"),
+        ] {
+            let Err(error) = Options::parse(options, true) else { panic!("{options} was accepted") };
+            assert!(error.message().contains(culprit), "{options}: {error}");
+        }
+        assert!(Options::parse(r#"{"timeoutMs":"Infinity","maxTools":null}"#, true).is_ok());
+    }
+}

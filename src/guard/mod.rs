@@ -1,0 +1,3 @@
+//! What keeps untrusted servers and secrets apart, as pure decisions: no async, no clock, no I/O.
+
+pub(crate) mod redact;

@@ -1,0 +1,45 @@
+//! JSON-RPC's numeric error codes and the error object as it travels. The codes of `error::ErrorCode` are local and never
+//! appear on the wire.
+
+use serde_json::value::RawValue;
+
+use crate::json::{self, Object};
+
+/// The receiver does not know the method (JSON-RPC 2.0, section 5.1).
+pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+
+/// An error object as a peer sent it, read leniently: what is missing or of another type is left empty.
+#[derive(Debug, Default)]
+pub(crate) struct WireError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<Box<RawValue>>,
+}
+
+impl WireError {
+    pub(crate) fn parse(raw: &RawValue) -> Self {
+        let Some(object) = Object::parse(raw.get()) else {
+            return Self { message: raw.get().to_owned(), ..Self::default() };
+        };
+        Self {
+            code: object.get("code").and_then(|code| json::parse::<i64>(code.get())).unwrap_or_default(),
+            message: object
+                .get("message")
+                .and_then(|message| json::string_lossy(message.get()))
+                .unwrap_or_default()
+                .into_owned(),
+            data: object.get("data").map(ToOwned::to_owned),
+        }
+    }
+
+    /// The error object as JSON text.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = format!("{{\"code\":{},\"message\":{}", self.code, json::quote(&self.message));
+        if let Some(data) = &self.data {
+            text.push_str(",\"data\":");
+            text.push_str(data.get());
+        }
+        text.push('}');
+        text
+    }
+}

@@ -1,0 +1,104 @@
+//! The session era's handshake. A client offers a revision and its capabilities with `initialize`, and settles for what
+//! the server answers, if it can. Nothing here sends; a server's `instructions` are not even read.
+
+use serde_json::value::RawValue;
+
+use super::message::Params;
+use super::revision::{Era, Revision};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::{self, Object};
+
+/// What both sides agreed on.
+#[derive(Debug)]
+pub(crate) struct Established {
+    pub(crate) revision: Revision,
+    /// The server's own account of itself, as JSON text: for display, never for decisions.
+    pub(crate) server_info: Option<Box<RawValue>>,
+    pub(crate) announces_tools: bool,
+}
+
+/// The `params` of `initialize`. A capability is declared only with a handler behind it, and there is none yet.
+pub(crate) fn initialize_params(client_name: &str, client_version: &str) -> Params {
+    let client_info =
+        format!("{{\"name\":{},\"version\":{}}}", json::quote(client_name), json::quote(client_version));
+    Params::new()
+        .text("protocolVersion", Revision::NEWEST_SESSION.name())
+        .raw("capabilities", "{}")
+        .raw("clientInfo", &client_info)
+}
+
+/// Reads the answer to `initialize`.
+///
+/// # Errors
+/// `invalid-response` when it is no such answer, or names a revision that has no session or that nobody knows: then the
+/// client has to disconnect.
+pub(crate) fn read_initialize_result(result: &RawValue) -> Result<Established> {
+    let object = Object::parse(result.get())
+        .ok_or_else(|| Error::new(ErrorCode::InvalidResponse, "the answer to `initialize` is not an object"))?;
+    let version = object.string("protocolVersion").ok_or_else(|| {
+        Error::new(ErrorCode::InvalidResponse, "the answer to `initialize` names no protocol version")
+    })?;
+    let revision =
+        Revision::parse(&version).filter(|revision| revision.era() == Era::Session).ok_or_else(|| {
+            let supported: Vec<_> =
+                Revision::ALL.into_iter().filter(|r| r.era() == Era::Session).map(Revision::name).collect();
+            let shown: String = version.chars().take(LONGEST_SHOWN_VERSION).collect();
+            Error::new(
+                ErrorCode::InvalidResponse,
+                format!(
+                    "it answered `initialize` with protocol version {}, which cannot be used; this client speaks {}",
+                    json::quote(&shown),
+                    supported.join(", ")
+                ),
+            )
+        })?;
+    Ok(Established {
+        revision,
+        server_info: object.present("serverInfo").map(ToOwned::to_owned),
+        announces_tools: object.object("capabilities").is_some_and(|c| c.present("tools").is_some()),
+    })
+}
+
+/// A version is a date; a server that sends more is not quoted in full.
+const LONGEST_SHOWN_VERSION: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Established> {
+        read_initialize_result(&RawValue::from_string(text.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn every_session_revision_is_accepted() {
+        for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Session) {
+            let text = format!(
+                r#"{{"protocolVersion":"{}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s"}},"instructions":"x"}}"#,
+                revision.name()
+            );
+            let established = read(&text).unwrap();
+            assert_eq!(established.revision, revision);
+            assert!(established.announces_tools);
+            assert_eq!(established.server_info.unwrap().get(), r#"{"name":"s"}"#);
+        }
+    }
+
+    #[test]
+    fn an_unusable_version_is_named_beside_the_usable_ones() {
+        for version in ["1999-01-01", "2026-07-28", ""] {
+            let error = read(&format!(r#"{{"protocolVersion":"{version}","capabilities":{{}}}}"#)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidResponse);
+            assert!(error.message().contains(version) && error.message().contains("2025-11-25, 2025-06-18"), "{error}");
+        }
+        for text in ["[]", "{}", r#"{"protocolVersion":3}"#] {
+            assert_eq!(read(text).unwrap_err().code(), ErrorCode::InvalidResponse, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_offer_is_the_newest_revision_with_a_handshake() {
+        let line = super::super::message::request(0, "initialize", &initialize_params("espalier", "1"), None);
+        assert!(line.contains(r#""params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"espalier","version":"1"}}"#), "{line}");
+    }
+}

@@ -1,0 +1,9 @@
+//! What travels on an MCP connection: messages, revisions, the handshake, and the state of one side. Pure: no async, no
+//! clock, no I/O.
+
+pub(crate) mod codes;
+pub(crate) mod handshake;
+pub(crate) mod message;
+pub(crate) mod peer;
+pub(crate) mod revision;
+pub(crate) mod wire;

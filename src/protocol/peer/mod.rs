@@ -1,0 +1,335 @@
+//! One side of a connection without its wire: what was asked and not yet answered, cancelled, timed out or under way.
+//! Text comes in, actions go out, time is an argument. It never awaits, reads no clock and owns no channel.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+
+use super::codes::{METHOD_NOT_FOUND, WireError};
+use super::message::{self, Id, Message, Params, Unreadable};
+use super::revision::Revision;
+use crate::json::{self, Object};
+use crate::limits::Timeout;
+
+/// The peer of a client. `W` is whatever waits for an answer: it is kept, and handed back with the outcome.
+pub(crate) struct Peer<W> {
+    next_id: u64,
+    pending: HashMap<u64, Pending<W>>,
+    /// The request under each outside name.
+    keys: HashMap<u64, u64>,
+    deadlines: BTreeSet<(Instant, u64)>,
+    actions: VecDeque<Action<W>>,
+    revision: Option<Revision>,
+}
+
+/// A request to send.
+pub(crate) struct Request<W> {
+    pub(crate) method: &'static str,
+    pub(crate) params: Params,
+    pub(crate) patience: Patience,
+    /// The name under which it can be cancelled and its progress is reported; unique among the pending ones.
+    pub(crate) key: Option<u64>,
+    pub(crate) progress: ProgressUse,
+    pub(crate) waiter: W,
+}
+
+/// What progress notifications are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressUse {
+    None,
+    /// To know that the other side is still at it.
+    Patience,
+    /// To be told.
+    Report,
+}
+
+/// How long an answer is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) timeout: Timeout,
+    /// Whether progress starts `timeout` anew.
+    pub(crate) reset_on_progress: bool,
+    /// The ceiling, whatever progress comes.
+    pub(crate) max_total: Timeout,
+}
+
+/// What the owner of the peer has to do.
+#[derive(Debug)]
+pub(crate) enum Action<W> {
+    /// Send this message.
+    Send(String),
+    /// Tell the waiter; its request is over.
+    Settled { waiter: W, outcome: Outcome },
+    /// Progress of a request that asked for it: the `params` as they were sent.
+    Progress { key: u64, params: Box<RawValue> },
+    /// The other side broke the protocol, and the connection survived it.
+    Violation(Violation),
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Result(Box<RawValue>),
+    Error(WireError),
+    TimedOut { waited: Duration },
+    Cancelled,
+}
+
+/// A breach of the protocol that costs nothing but itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Violation {
+    /// Text that is no JSON object.
+    NotJson,
+    /// An object that is no message.
+    NotAMessage,
+    /// An array of messages under a revision without batches.
+    Batch,
+    /// An answer to a request that was never made.
+    UnknownAnswer,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+    /// A message over the size limit; the request it may have answered times out.
+    TooLong,
+    /// Messages to a server that does not read were dropped.
+    Unsent,
+}
+
+impl Violation {
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::NotJson => "it sent text that is not a JSON-RPC message; the text was skipped",
+            Self::NotAMessage => "it sent a JSON object that is not a JSON-RPC message; the object was skipped",
+            Self::Batch => "it sent an array of messages, which the negotiated revision does not have; the array was skipped",
+            Self::UnknownAnswer => "it answered a request that was never made; the answer was skipped",
+            Self::NotUtf8 => "it sent bytes that are not UTF-8; they were replaced by U+FFFD",
+            Self::TooLong => "it sent a message over the size limit (`maxMessageBytes`); the message was skipped",
+            Self::Unsent => "it does not read what is sent to it; answers to its requests were dropped",
+        }
+    }
+}
+
+struct Pending<W> {
+    key: Option<u64>,
+    method: &'static str,
+    progress: ProgressUse,
+    patience: Patience,
+    started: Instant,
+    deadline: Option<Instant>,
+    waiter: W,
+}
+
+impl<W> Peer<W> {
+    pub(crate) fn new() -> Self {
+        Self {
+            next_id: 0,
+            pending: HashMap::new(),
+            keys: HashMap::new(),
+            deadlines: BTreeSet::new(),
+            actions: VecDeque::new(),
+            revision: None,
+        }
+    }
+
+    /// From here on the rules of this revision hold.
+    pub(crate) fn set_revision(&mut self, revision: Revision) {
+        self.revision = Some(revision);
+    }
+
+    pub(crate) fn request(&mut self, request: Request<W>, now: Instant) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let line = message::request(id, request.method, &request.params, (request.progress != ProgressUse::None).then_some(id));
+        self.actions.push_back(Action::Send(line));
+        let pending = Pending {
+            key: request.key,
+            method: request.method,
+            progress: request.progress,
+            patience: request.patience,
+            started: now,
+            deadline: request.patience.deadline(now, now),
+            waiter: request.waiter,
+        };
+        if let Some(key) = pending.key {
+            self.keys.insert(key, id);
+        }
+        if let Some(deadline) = pending.deadline {
+            self.deadlines.insert((deadline, id));
+        }
+        self.pending.insert(id, pending);
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: &Params) {
+        self.actions.push_back(Action::Send(message::notification(method, params)));
+    }
+
+    /// Gives up the request of this name: the other side is told, the waiter hears `Cancelled`. Unknown names are the
+    /// ordinary race with an answer, and ignored.
+    pub(crate) fn cancel(&mut self, key: u64, reason: &str) {
+        let Some(id) = self.keys.get(&key).copied() else { return };
+        if let Some(pending) = self.take(id) {
+            self.send_cancelled(id, pending.method, reason);
+            self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome: Outcome::Cancelled });
+        }
+    }
+
+    /// Takes one message from the other side.
+    pub(crate) fn handle(&mut self, text: &str, now: Instant) {
+        if text.trim_start().starts_with('[') {
+            return self.handle_batch(text, now);
+        }
+        self.handle_one(text, now);
+    }
+
+    /// Lets the requests go whose time is up.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while let Some((deadline, id)) = self.deadlines.first().copied() {
+            if deadline > now {
+                break;
+            }
+            let Some(pending) = self.take(id) else {
+                self.deadlines.remove(&(deadline, id));
+                continue;
+            };
+            let waited = now.saturating_duration_since(pending.started);
+            self.send_cancelled(id, pending.method, "the request timed out");
+            self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome: Outcome::TimedOut { waited } });
+        }
+    }
+
+    pub(crate) fn poll_action(&mut self) -> Option<Action<W>> {
+        self.actions.pop_front()
+    }
+
+    /// When `handle_timeout` has something to do.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Ends the connection: whoever still waits is handed out.
+    pub(crate) fn abandon(&mut self) -> Vec<W> {
+        self.keys.clear();
+        self.deadlines.clear();
+        let mut pending: Vec<_> = self.pending.drain().collect();
+        pending.sort_unstable_by_key(|(id, _)| *id);
+        pending.into_iter().map(|(_, pending)| pending.waiter).collect()
+    }
+
+    fn handle_batch(&mut self, text: &str, now: Instant) {
+        match json::array(text) {
+            None => self.violation(Violation::NotJson),
+            Some(_) if !self.revision.is_some_and(Revision::has_batches) => self.violation(Violation::Batch),
+            Some(messages) => messages.into_iter().for_each(|message| self.handle_one(message.get(), now)),
+        }
+    }
+
+    fn handle_one(&mut self, text: &str, now: Instant) {
+        match Message::parse(text) {
+            Ok(Message::Response { id, outcome }) => self.handle_response(id, outcome),
+            Ok(Message::Request { id, method, .. }) => self.answer(id, &method),
+            Ok(Message::Notification { method, params }) => self.handle_notification(method, params, now),
+            Err(Unreadable::NotAnObject) => self.violation(Violation::NotJson),
+            Err(Unreadable::NotAMessage) => self.violation(Violation::NotAMessage),
+        }
+    }
+
+    fn handle_response(&mut self, id: Option<Id<'_>>, outcome: Result<&RawValue, WireError>) {
+        let Some(id) = id.and_then(Id::number).filter(|id| *id < self.next_id) else {
+            return self.violation(Violation::UnknownAnswer);
+        };
+        // An answer that comes late or twice is the ordinary race with a cancel or a timeout.
+        let Some(pending) = self.take(id) else { return };
+        let outcome = match outcome {
+            Ok(result) => Outcome::Result(result.to_owned()),
+            Err(error) => Outcome::Error(error),
+        };
+        self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome });
+    }
+
+    fn answer(&mut self, id: Id<'_>, method: &str) {
+        let answer = match method {
+            "ping" => message::result(id, "{}"),
+            _ => {
+                let error = WireError { code: METHOD_NOT_FOUND, message: "method not found".to_owned(), data: None };
+                message::error(id, &error)
+            }
+        };
+        self.actions.push_back(Action::Send(answer));
+    }
+
+    fn handle_notification(&mut self, method: Cow<'_, str>, params: Option<&RawValue>, now: Instant) {
+        // Every other notification is for features that this side did not ask for.
+        if method != "notifications/progress" {
+            return;
+        }
+        let Some(params) = params else { return };
+        let token = Object::parse(params.get()).and_then(|object| json::parse::<u64>(object.get("progressToken")?.get()));
+        let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else { return };
+        if pending.progress == ProgressUse::None {
+            return;
+        }
+        if pending.patience.reset_on_progress {
+            let renewed = pending.patience.deadline(pending.started, now);
+            if let Some(old) = std::mem::replace(&mut pending.deadline, renewed) {
+                self.deadlines.remove(&(old, id));
+            }
+            if let Some(renewed) = renewed {
+                self.deadlines.insert((renewed, id));
+            }
+        }
+        if let (ProgressUse::Report, Some(key)) = (pending.progress, pending.key) {
+            self.actions.push_back(Action::Progress { key, params: params.to_owned() });
+        }
+    }
+
+    fn send_cancelled(&mut self, id: u64, method: &str, reason: &str) {
+        // The one request that must never be cancelled (protocol, 4.1).
+        if method == INITIALIZE {
+            return;
+        }
+        let params = Params::new().raw("requestId", &id.to_string()).text("reason", reason);
+        self.notify("notifications/cancelled", &params);
+    }
+
+    fn violation(&mut self, violation: Violation) {
+        self.actions.push_back(Action::Violation(violation));
+    }
+
+    fn take(&mut self, id: u64) -> Option<Pending<W>> {
+        let pending = self.pending.remove(&id)?;
+        if let Some(key) = pending.key {
+            self.keys.remove(&key);
+        }
+        if let Some(deadline) = pending.deadline {
+            self.deadlines.remove(&(deadline, id));
+        }
+        Some(pending)
+    }
+}
+
+impl Patience {
+    /// The same time limit whatever happens.
+    pub(crate) const fn flat(timeout: Timeout) -> Self {
+        Self { timeout, reset_on_progress: false, max_total: Timeout::NONE }
+    }
+
+    fn deadline(self, started: Instant, now: Instant) -> Option<Instant> {
+        let soft = self.timeout.duration().and_then(|timeout| now.checked_add(timeout));
+        let hard = self.max_total.duration().and_then(|total| started.checked_add(total));
+        match (soft, hard) {
+            (Some(soft), Some(hard)) => Some(soft.min(hard)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// The opening request of the session era.
+pub(crate) const INITIALIZE: &str = "initialize";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Side {
+    peer: Peer<&'static str>,
+    start: Instant,
+}
+
+impl Side {
+    fn new() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "any instant will do as the zero of a simulated clock")]
+        let start = Instant::now();
+        Self { peer: Peer::new(), start }
+    }
+
+    fn call(&mut self, waiter: &'static str, key: u64, patience: Patience, at: Duration) {
+        let request =
+            Request { method: "tools/call", params: Params::new(), patience, key: Some(key), progress: ProgressUse::Report, waiter };
+        self.peer.request(request, self.start + at);
+    }
+
+    fn hear(&mut self, text: &str) -> Vec<String> {
+        self.peer.handle(text, self.start);
+        self.actions()
+    }
+
+    fn tick(&mut self, at: Duration) -> Vec<String> {
+        self.peer.handle_timeout(self.start + at);
+        self.actions()
+    }
+
+    fn actions(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.peer.poll_action())
+            .map(|action| match action {
+                Action::Send(line) => line,
+                Action::Settled { waiter, outcome: Outcome::Result(result) } => format!("{waiter} = {}", result.get()),
+                Action::Settled { waiter, outcome: Outcome::Error(error) } => format!("{waiter} ! {}", error.code),
+                Action::Settled { waiter, outcome: Outcome::TimedOut { waited } } => format!("{waiter} late {}", waited.as_secs()),
+                Action::Settled { waiter, outcome: Outcome::Cancelled } => format!("{waiter} cancelled"),
+                Action::Progress { key, params } => format!("progress {key} {}", params.get()),
+                Action::Violation(violation) => format!("{violation:?}"),
+            })
+            .collect()
+    }
+}
+
+fn patience(seconds: u64) -> Patience {
+    Patience { timeout: Timeout::after(SECOND * u32::try_from(seconds).unwrap()), reset_on_progress: true, max_total: Timeout::NONE }
+}
+
+#[test]
+fn answers_find_their_requests_in_any_order_and_once() {
+    let mut side = Side::new();
+    side.call("a", 10, patience(60), Duration::ZERO);
+    side.call("b", 11, patience(60), Duration::ZERO);
+    assert_eq!(side.actions().len(), 2);
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#), [r#"b = {"x":1}"#]);
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}"#), ["a ! -32602"]);
+    assert!(side.hear(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#).is_empty(), "a second answer is ignored quietly");
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), ["UnknownAnswer"]);
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":"0","result":{}}"#), ["UnknownAnswer"]);
+    assert_eq!((side.peer.pending(), side.peer.keys.len(), side.peer.deadlines.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_cancel_is_told_once_with_the_exact_id_and_its_answer_comes_to_nothing() {
+    let mut side = Side::new();
+    side.call("a", 10, patience(60), Duration::ZERO);
+    side.actions();
+    side.peer.cancel(10, "why");
+    side.peer.cancel(10, "again");
+    side.peer.cancel(99, "nobody");
+    assert_eq!(
+        side.actions(),
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"why"}}"#,
+            "a cancelled"
+        ]
+    );
+    assert!(side.hear(r#"{"id":0,"result":{}}"#).is_empty());
+}
+
+#[test]
+fn a_timeout_cancels_but_never_the_handshake() {
+    let mut side = Side::new();
+    side.call("a", 10, patience(2), Duration::ZERO);
+    let request = Request {
+        method: INITIALIZE,
+        params: Params::new(),
+        patience: Patience::flat(Timeout::after(SECOND)),
+        key: None,
+        progress: ProgressUse::None,
+        waiter: "handshake",
+    };
+    side.peer.request(request, side.start);
+    side.actions();
+    assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND));
+    assert_eq!(side.tick(SECOND), ["handshake late 1"]);
+    let late = side.tick(SECOND * 3);
+    assert!(late[0].contains("notifications/cancelled") && late[0].contains("\"requestId\":0"), "{late:?}");
+    assert_eq!(late[1], "a late 3");
+    assert_eq!(side.peer.poll_timeout(), None);
+}
+
+#[test]
+fn progress_starts_the_time_anew_up_to_the_ceiling() {
+    let mut side = Side::new();
+    let limited = Patience { max_total: Timeout::after(SECOND * 5), ..patience(2) };
+    side.call("a", 10, limited, Duration::ZERO);
+    side.actions();
+    let note = r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":1,"message":"m"}}"#;
+    side.peer.handle(note, side.start + SECOND);
+    assert_eq!(side.actions(), [r#"progress 10 {"progressToken":0,"progress":1,"message":"m"}"#]);
+    assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 3));
+    side.peer.handle(note, side.start + SECOND * 4);
+    assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 5));
+}
+
+#[test]
+fn progress_without_reset_is_reported_and_changes_no_deadline() {
+    let mut side = Side::new();
+    side.call("a", 10, Patience { reset_on_progress: false, ..patience(2) }, Duration::ZERO);
+    side.actions();
+    side.peer.handle(r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":1}}"#, side.start + SECOND);
+    assert_eq!(side.actions().len(), 1);
+    assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 2));
+    for stray in ["{\"method\":\"notifications/progress\"}", r#"{"method":"notifications/progress","params":{"progressToken":7}}"#] {
+        assert!(side.hear(stray).is_empty());
+    }
+}
+
+#[test]
+fn ping_is_answered_and_other_requests_are_refused_with_their_own_id() {
+    let mut side = Side::new();
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":"p-1","method":"ping"}"#), [r#"{"jsonrpc":"2.0","id":"p-1","result":{}}"#]);
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#),
+        [r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}"#]
+    );
+    assert!(side.hear(r#"{"jsonrpc":"2.0","method":"anything"}"#).is_empty());
+}
+
+#[test]
+fn noise_is_a_violation_and_nothing_else() {
+    let mut side = Side::new();
+    for (text, violation) in [("ready", "NotJson"), ("123", "NotJson"), ("{}", "NotAMessage"), ("[]", "Batch"), ("[", "NotJson")] {
+        assert_eq!(side.hear(text), [violation], "{text}");
+    }
+}
+
+#[test]
+fn arrays_are_taken_under_the_one_revision_that_has_them() {
+    let mut side = Side::new();
+    side.peer.set_revision(Revision::V2025_03_26);
+    side.call("a", 10, patience(60), Duration::ZERO);
+    side.actions();
+    let heard = side.hear(r#" [{"id":0,"result":{}},{"id":5,"method":"ping"}]"#);
+    assert_eq!(heard, ["a = {}", r#"{"jsonrpc":"2.0","id":5,"result":{}}"#]);
+}
+
+#[test]
+fn the_end_of_a_connection_hands_out_everybody_in_order() {
+    let mut side = Side::new();
+    for (key, name) in ["a", "b", "c"].into_iter().enumerate() {
+        side.call(name, key as u64, patience(1), Duration::ZERO);
+    }
+    assert_eq!(side.peer.abandon(), ["a", "b", "c"]);
+    assert_eq!(side.peer.poll_timeout(), None);
+}

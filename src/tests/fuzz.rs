@@ -1,0 +1,122 @@
+//! Runs each fuzz target on its seeds, and shows that it finds a bug which was put in on purpose.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use crate::protocol::message::Message;
+use crate::protocol::peer::{Action, Outcome, Peer};
+use crate::protocol::wire::lines::{Line, Lines};
+
+#[path = "../../fuzz/src/targets/mod.rs"]
+mod targets;
+
+use targets::{lines, message, peer};
+
+#[test]
+fn the_seeds_pass() {
+    each_seed("lines", |data| lines::run::<Lines>(data));
+    each_seed("message", |data| message::run(data, message::render));
+    each_seed("peer", |data| peer::run::<Peer<u64>>(data));
+}
+
+proptest! {
+    #[test]
+    fn any_script_passes(script in "(([+@^-][0-9]{1,3}( [0-9]{1,3}( [rpq]{0,2})?)?|!|\\{\"id\":[0-9],\"result\":1\\}|\\{\"method\":\"notifications/progress\",\"params\":\\{\"progressToken\":[0-9]\\}\\}|.{0,8})\n){0,40}") {
+        peer::run::<Peer<u64>>(script.as_bytes());
+    }
+
+    #[test]
+    fn any_text_passes(text in "\\{?(\"(id|method|params|result|error)\":(1|\"a\"|null|\\{\\}|\\[1\\])[,}]?){0,5}|.{0,40}") {
+        message::run(text.as_bytes(), message::render);
+    }
+}
+
+#[test]
+fn the_lines_target_finds_text_that_is_decoded_per_chunk() {
+    assert!(finds("lines", |data| lines::run::<DecodesPerChunk>(data)));
+}
+
+#[test]
+fn the_message_target_finds_a_method_that_is_not_quoted() {
+    let unquoted = |message: &Message<'_>| match message {
+        Message::Notification { method, .. } => format!("{{\"method\":\"{method}\"}}"),
+        _ => message::render(message),
+    };
+    assert!(finds("message", |data| message::run(data, unquoted)));
+}
+
+#[test]
+fn the_peer_target_finds_a_waiter_that_is_forgotten() {
+    assert!(finds("peer", |data| peer::run::<ForgetsTheCancelled>(data)));
+}
+
+/// Looks at each piece by itself, and so breaks the characters that two pieces share.
+struct DecodesPerChunk(Lines);
+
+impl lines::Splitter for DecodesPerChunk {
+    fn new(max_bytes: usize) -> Self {
+        Self(Lines::new(max_bytes))
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.0.push(String::from_utf8_lossy(bytes).as_bytes());
+    }
+
+    fn pop(&mut self) -> Option<Line> {
+        self.0.pop()
+    }
+
+    fn finish(&mut self) -> Option<Line> {
+        self.0.finish()
+    }
+}
+
+struct ForgetsTheCancelled(Peer<u64>);
+
+impl peer::Subject for ForgetsTheCancelled {
+    fn new() -> Self {
+        Self(Peer::new())
+    }
+
+    fn peer(&mut self) -> &mut Peer<u64> {
+        &mut self.0
+    }
+
+    fn poll_action(&mut self) -> Option<Action<u64>> {
+        self.0.poll_action().filter(|action| {
+            !matches!(
+                action,
+                Action::Settled {
+                    outcome: Outcome::Cancelled,
+                    ..
+                }
+            )
+        })
+    }
+}
+
+/// Whether a broken subject fails on some seed.
+fn finds(target: &str, run: impl Fn(&[u8])) -> bool {
+    let mut found = false;
+    each_seed(target, |data| {
+        found |= catch_unwind(AssertUnwindSafe(|| run(data))).is_err()
+    });
+    found
+}
+
+fn each_seed(target: &str, mut run: impl FnMut(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let mut seeds = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap();
+        // A fuzzer leaves its own finds beside the seeds.
+        if entry.file_name().to_string_lossy().starts_with("seed-") {
+            run(&fs::read(entry.path()).unwrap());
+            seeds += 1;
+        }
+    }
+    assert!(seeds > 1, "{target} has {seeds} seeds");
+}

@@ -1,0 +1,90 @@
+//! Starting a child: from a plan to a running process with three pipes, in a process group of its own.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+use super::env::environment;
+use crate::error::{Error, ErrorCode, Result};
+
+/// What to start. The values of `args` and `env` may be secret and are in no message.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) cwd: Option<String>,
+}
+
+impl Launch {
+    /// Starts the child. The system calls behind it may block, so they run on a thread for that.
+    ///
+    /// # Errors
+    /// `unavailable`, telling a missing command from a missing working directory.
+    pub(super) async fn start(&self) -> Result<Child> {
+        let plan = self.clone();
+        let started = tokio::task::spawn_blocking(move || plan.start_blocking()).await;
+        started.unwrap_or_else(|error| {
+            Err(Error::new(ErrorCode::Unavailable, "the thread that starts a child failed").with_source(error))
+        })
+    }
+
+    fn start_blocking(&self) -> Result<Child> {
+        if let Some(cwd) = &self.cwd {
+            match std::fs::metadata(cwd) {
+                Ok(metadata) if metadata.is_dir() => {}
+                Ok(_) => return Err(unavailable(format!("its working directory `{cwd}` is not a directory"))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(unavailable(format!("its working directory `{cwd}` does not exist")).with_source(error));
+                }
+                Err(error) => {
+                    let reason = error.kind();
+                    let message = format!("its working directory `{cwd}` cannot be used ({reason})");
+                    return Err(unavailable(message).with_source(error));
+                }
+            }
+        }
+        self.command().spawn().map_err(|error| self.explain(error))
+    }
+
+    fn command(&self) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "the one home of starting processes")]
+        let mut command = Command::new(&self.command);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(environment(&self.env))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+
+    fn explain(&self, error: io::Error) -> Error {
+        let command = &self.command;
+        let message = match error.kind() {
+            io::ErrorKind::NotFound if Path::new(command).exists() => {
+                format!("the command `{command}` cannot be started: its interpreter does not exist")
+            }
+            io::ErrorKind::NotFound => format!("the command `{command}` does not exist"),
+            io::ErrorKind::PermissionDenied => format!("the command `{command}` is not an executable file"),
+            io::ErrorKind::InvalidInput => {
+                format!("the command `{command}` cannot be started: its arguments or environment hold a NUL")
+            }
+            kind => format!("the command `{command}` cannot be started ({kind})"),
+        };
+        unavailable(message).with_source(error)
+    }
+}
+
+fn unavailable(message: String) -> Error {
+    Error::new(ErrorCode::Unavailable, message)
+}

@@ -1,0 +1,51 @@
+//! The stop ladder of a child (client specification, section 10): close its standard input, wait, terminate the group,
+//! wait, kill the group. Whatever the child does, it ends.
+
+use super::group::Signal;
+use super::{ChildTransport, read};
+use crate::limits;
+
+impl ChildTransport {
+    pub(super) async fn stop(&mut self) {
+        self.stop_writing();
+        if self.ended_in_time().await {
+            return;
+        }
+        self.group.signal(Signal::Terminate);
+        if self.ended_in_time().await {
+            return;
+        }
+        self.group.signal(Signal::Kill);
+        // Where there are no groups, the child alone is ended. It fails when the child is gone already.
+        drop(self.child.start_kill());
+        // Not even a killed process is waited for without an end: it may be stuck in the system.
+        self.ended_in_time().await;
+    }
+
+    /// Waits until the child is reaped and its group is empty, while discarding what it still writes: a child that is
+    /// blocked on a full pipe would never read the end of its input.
+    async fn ended_in_time(&mut self) -> bool {
+        let deadline = self.clock.now() + limits::STOP_GRACE;
+        loop {
+            if self.exited.is_some() && !self.group.is_alive() {
+                return true;
+            }
+            let now = self.clock.now();
+            if now >= deadline {
+                return false;
+            }
+            // The group has no event to wait for once its leader is gone.
+            let pause = if self.exited.is_some() { (now + limits::GROUP_POLL).min(deadline) } else { deadline };
+            let pause = self.clock.sleep_until(pause);
+            tokio::select! {
+                status = self.child.wait(), if self.exited.is_none() => self.note_exit(status.ok()),
+                read = read(self.stdout.as_mut(), &mut self.chunk), if self.stdout.is_some() => {
+                    if read.is_none() {
+                        self.stdout = None;
+                    }
+                }
+                () = pause => {}
+            }
+        }
+    }
+}

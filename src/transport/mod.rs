@@ -1,0 +1,35 @@
+//! How messages travel: the trait that the driver pumps, and what implements it. A transport knows no method and no id.
+
+pub(crate) mod child;
+pub(crate) mod clock;
+#[cfg(test)]
+pub(crate) mod memory;
+
+use std::future::Future;
+
+use crate::error::Error;
+use crate::protocol::peer::Violation;
+
+/// One connection to a server.
+pub(crate) trait Transport: Send + 'static {
+    /// Takes a message over for sending and never waits. Nothing moves until `next` is polled.
+    fn send(&mut self, message: String);
+
+    /// Whether so much waits to be sent, because the other side does not read, that nothing more should be handed over.
+    fn is_congested(&self) -> bool;
+
+    /// Sends what waits, and receives. Cancel-safe: a dropped future loses nothing.
+    fn next(&mut self) -> impl Future<Output = Received> + Send;
+
+    /// Ends the connection in order. Everything it started is gone when this returns.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+#[derive(Debug)]
+pub(crate) enum Received {
+    Message(String),
+    /// A breach of the framing that cost nothing but itself.
+    Violation(Violation),
+    /// The connection is gone, and why. Nothing follows.
+    Lost(Error),
+}
