@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Polls until `read` gives something other than `undefined` or `false`, and gives that; fails after `deadlineMs`. */
+export async function until<T>(
+  what: string,
+  read: () => T | undefined | false | Promise<T | undefined | false>,
+  deadlineMs = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const value = await read();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms in vain for ${what}`);
+    await sleep(10);
+  }
+}
+
+/** Runs `work` and gives what it resolved to, with how many milliseconds it took. */
+export async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
+  const begin = performance.now();
+  const value = await work();
+  return { value, ms: performance.now() - begin };
+}
