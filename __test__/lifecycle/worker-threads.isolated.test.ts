@@ -1,0 +1,109 @@
+// The package in several threads of one process at once.
+
+import { describe, expect, it } from 'vitest';
+
+import { allGone, isAlive } from '../helpers/processes.js';
+import { program } from '../helpers/programs.js';
+import { scripted, toolEntry } from '../helpers/scripted.js';
+import { echoServer } from '../helpers/servers.js';
+
+/** The source of a worker, as an expression for a program: an ES module in a `data:` URL cannot import by package name. */
+function worker(source: string): string {
+  return `new Worker(${JSON.stringify(
+    `(async () => { const { workerData, parentPort } = require('node:worker_threads'); const { mcpTools } = await import('espalier/node'); ${source} })();`,
+  )}, { eval: true, workerData: input })`;
+}
+
+describe('worker threads', () => {
+  it('load the addon and call servers, two of them and the main thread at once', async () => {
+    const ended = await program(
+      `import { Worker } from 'node:worker_threads';
+       import { once } from 'node:events';
+       import { mcpTools } from 'espalier/node';
+       const workers = [1, 2].map(() => ${worker(`
+         const toolset = await mcpTools([workerData]);
+         const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => toolset.call('echo__sum', { a: n, b: 1 })));
+         await toolset.close();
+         parentPort.postMessage(answers.length);
+       `)});
+       const exits = workers.map((worker) => once(worker, 'exit'));
+       const answers = workers.map((worker) => once(worker, 'message'));
+       const toolset = await mcpTools([input]);
+       say('main', await toolset.call('echo__sum', { a: 1, b: 2 }));
+       say('workers', (await Promise.all(answers)).flat());
+       say('exits', (await Promise.all(exits)).flat());
+       say('again', await toolset.call('echo__sum', { a: 2, b: 2 }));
+       await toolset.close();
+       say('closed');`,
+      { input: echoServer() },
+    ).ended();
+
+    expect(ended).toMatchObject({
+      code: 0,
+      signal: null,
+      stdout: 'main "3"\nworkers [50,50]\nexits [0,0]\nagain "4"\nclosed null\n',
+      stderr: '',
+    });
+    expect(ended.msSince('closed')).toBeLessThan(2000);
+  });
+
+  it.each<[string, string, string]>([
+    ['is terminated', '', 'await worker.terminate();'],
+    ['exits', 'process.exit(3);', `await once(worker, 'exit');`],
+    ['throws', `setTimeout(() => { throw new Error('uncaught'); });`, `await once(worker, 'exit');`],
+  ])('that %s with an open toolset leaves no server, and harms nobody', async (_how, inWorker, inMain) => {
+    const peer = scripted('srv', { ignoreStop: true, start: [{ helper: true }], tools: [toolEntry('t')] });
+    const run = program(
+      `import { Worker } from 'node:worker_threads';
+       import { once } from 'node:events';
+       import { mcpTools } from 'espalier/node';
+       const toolset = await mcpTools([{ ...input, name: 'mine' }]);
+       const worker = ${worker(`
+         globalThis.toolset = await mcpTools([workerData]);
+         parentPort.postMessage('connected');
+         await new Promise((resolve) => parentPort.once('message', resolve));
+         ${inWorker}
+       `)};
+       worker.on('error', () => {});
+       await once(worker, 'message');
+       worker.postMessage('go on');
+       ${inMain}
+       say('ended');
+       process.stdin.resume();
+       await new Promise((resolve) => process.once('SIGUSR2', resolve));
+       say('answer', await toolset.call('mine__t', {}));
+       await toolset.close();
+       say('closed');
+       process.exit(0);`,
+      { input: peer.config },
+    );
+    await run.says('ended');
+    // The first process belongs to the main thread, the second one to the worker.
+    const [mine, theirs] = peer.starts().map(({ pid }) => pid);
+    const [myHelper, theirHelper] = peer.helpers();
+    await allGone([theirs ?? -1, theirHelper ?? -1], 10_000);
+    expect([mine, myHelper].map((pid) => isAlive(pid ?? -1))).toEqual([true, true]);
+
+    run.process.kill('SIGUSR2');
+    expect(await run.ended()).toMatchObject({ code: 0, signal: null });
+    expect(run.stdout()).toContain('answer');
+    await allGone([...peer.starts().map(({ pid }) => pid), ...peer.helpers()], 5000);
+  });
+
+  it('that ends by itself after `close()` does so without help', async () => {
+    const ended = await program(
+      `import { Worker } from 'node:worker_threads';
+       import { once } from 'node:events';
+       for (let round = 0; round < 5; round += 1) {
+         const worker = ${worker(`
+           const toolset = await mcpTools([workerData], { onDiagnostic() {}, onStderr() {} });
+           await toolset.close();
+         `)};
+         say('exit', await once(worker, 'exit'));
+       }`,
+      { input: echoServer() },
+    ).ended();
+
+    expect(ended).toMatchObject({ code: 0, stdout: 'exit [0]\n'.repeat(5), stderr: '' });
+  });
+});
