@@ -1,0 +1,195 @@
+// The public types, by use. Compiled with the declarations that the package ships; nothing here runs.
+
+import {
+  AbortError,
+  type AnyTool,
+  createMemoryMcpConnectionStore,
+  type Diagnostic,
+  estimateTokens,
+  isProviderLegalToolName,
+  type McpConnectionStore,
+  McpError,
+  type McpErrorCode,
+  type McpOptions,
+  type McpServerConfig,
+  mcpTools,
+  type McpToolCallOptions,
+  type McpToolset,
+  type PersistedServer,
+  type PersistedTool,
+} from 'espalier/node';
+import { mcpTools as mcpToolsOfRoot, type McpToolset as McpToolsetOfRoot } from 'espalier';
+import { expectTypeOf } from 'vitest';
+
+// Configurations.
+
+expectTypeOf<{ type: 'stdio'; name: string; command: string }>().toExtend<McpServerConfig>();
+expectTypeOf<{ type: 'sse'; name: string; url: string }>().toExtend<McpServerConfig>();
+const configs: readonly McpServerConfig[] = [
+  {
+    type: 'stdio',
+    name: 'files',
+    command: 'node',
+    args: ['server.mjs'],
+    env: { A: 'b' },
+    cwd: '/',
+    timeoutMs: Number.POSITIVE_INFINITY,
+  },
+  { type: 'streamable-http', name: 'docs', url: 'https://example.com/mcp', headers: { 'x-key': 'y' } },
+];
+// @ts-expect-error -- a transport that there is not
+export const unknownTransport: McpServerConfig = { type: 'websocket', name: 'x', url: 'ws://x' };
+// @ts-expect-error -- a stdio server has a command
+export const withoutCommand: McpServerConfig = { type: 'stdio', name: 'x' };
+// @ts-expect-error -- a remote server has a url, not a command
+export const remoteWithCommand: McpServerConfig = { type: 'sse', name: 'x', command: 'node' };
+// @ts-expect-error -- values of the environment are text
+export const numberInEnv: McpServerConfig = { type: 'stdio', name: 'x', command: 'node', env: { PORT: 80 } };
+
+// Options.
+
+export const options: McpOptions = {
+  timeoutMs: 1000,
+  resetTimeoutOnProgress: false,
+  maxTotalTimeoutMs: 5000,
+  maxParallelConnects: 4,
+  maxTools: 100,
+  maxCatalogBytes: 1_000_000,
+  maxMessageBytes: 1_000_000,
+  tools: { allow: ['read'] },
+  storage: createMemoryMcpConnectionStore(),
+  session: { user: 1 },
+  signal: new AbortController().signal,
+  onDiagnostic(diagnostic) {
+    expectTypeOf(diagnostic).toEqualTypeOf<Diagnostic>();
+    expectTypeOf(diagnostic.message).toEqualTypeOf<string>();
+  },
+  onProgress(event) {
+    expectTypeOf(event.server).toEqualTypeOf<string>();
+    expectTypeOf(event.tool).toEqualTypeOf<string>();
+    expectTypeOf(event.progress).toEqualTypeOf<number>();
+    expectTypeOf(event.total).toEqualTypeOf<number | undefined>();
+    expectTypeOf(event.message).toEqualTypeOf<string | undefined>();
+    expectTypeOf(event.toolCallId).toEqualTypeOf<string | undefined>();
+  },
+  onStderr(server, line) {
+    expectTypeOf(server).toEqualTypeOf<string>();
+    expectTypeOf(line).toEqualTypeOf<string>();
+  },
+};
+// @ts-expect-error -- milliseconds are a number
+export const textTimeout: McpOptions = { timeoutMs: '60000' };
+
+// The toolset.
+
+expectTypeOf(mcpTools).returns.resolves.toEqualTypeOf<McpToolset>();
+expectTypeOf(mcpToolsOfRoot).toEqualTypeOf(mcpTools);
+expectTypeOf<McpToolsetOfRoot>().toEqualTypeOf<McpToolset>();
+
+/** How a toolset is used. */
+export async function use(): Promise<void> {
+  const toolset = await mcpTools(configs, options);
+  expectTypeOf(toolset.tools).toEqualTypeOf<Record<string, AnyTool>>();
+  expectTypeOf(toolset.reconciled).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(toolset.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(toolset[Symbol.asyncDispose]()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(toolset.unref()).toEqualTypeOf<void>();
+
+  const call: McpToolCallOptions = { signal: new AbortController().signal, timeoutMs: 5, onProgress() {}, session: 1 };
+  expectTypeOf(await toolset.call('files__read', { path: '/' }, call)).toBeUnknown();
+  expectTypeOf(await toolset.call('files__read')).toBeUnknown();
+  // @ts-expect-error -- a signal is an AbortSignal
+  await toolset.call('files__read', {}, { signal: 'now' });
+  // @ts-expect-error -- the map of tools is not to be replaced
+  toolset.tools = {};
+
+  const [report] = toolset.servers();
+  expectTypeOf(report?.name).toEqualTypeOf<string | undefined>();
+  expectTypeOf(report?.tools).toEqualTypeOf<number | undefined>();
+  expectTypeOf(report?.state).toEqualTypeOf<
+    'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed' | undefined
+  >();
+
+  await using disposed = await mcpTools(configs);
+  expectTypeOf(disposed).toEqualTypeOf<McpToolset>();
+  // @ts-expect-error -- servers are a list
+  await mcpTools({ files: configs[0] });
+  // @ts-expect-error -- and not left out
+  await mcpTools();
+}
+
+// A projected tool.
+
+/** How a tool is used. */
+export async function useTool(tool: AnyTool): Promise<void> {
+  expectTypeOf(tool.name).toEqualTypeOf<string>();
+  expectTypeOf(tool.description).toEqualTypeOf<string>();
+  expectTypeOf(tool.replay).toExtend<boolean>();
+  expectTypeOf(await tool.execute()).toBeUnknown();
+  expectTypeOf(
+    await tool.execute(
+      { any: 1 },
+      { signal: AbortSignal.timeout(5), abortSignal: AbortSignal.timeout(5), toolCallId: 'x' },
+    ),
+  ).toBeUnknown();
+  const standard = tool.input['~standard'];
+  expectTypeOf(standard.version).toEqualTypeOf<1>();
+  expectTypeOf(standard.vendor).toExtend<string>();
+  // @ts-expect-error -- the id of a tool call is text
+  await tool.execute({}, { toolCallId: 5 });
+}
+
+// Errors.
+
+expectTypeOf<McpError>().toExtend<Error>();
+expectTypeOf<AbortError>().toExtend<Error>();
+expectTypeOf<McpError['code']>().toEqualTypeOf<McpErrorCode>();
+expectTypeOf<McpErrorCode>().toEqualTypeOf<
+  | 'connection-lost'
+  | 'timeout'
+  | 'server-error'
+  | 'tool-error'
+  | 'output-schema'
+  | 'unavailable'
+  | 'closed'
+  | 'not-published'
+  | 'unauthorized'
+  | 'host-blocked'
+  | 'too-large'
+  | 'invalid-arguments'
+  | 'invalid-option'
+  | 'invalid-response'
+  | 'store'
+>();
+
+/** How an error is told apart. */
+export function explain(error: unknown): string {
+  if (error instanceof AbortError) return error.name;
+  if (!(error instanceof McpError)) return 'not ours';
+  expectTypeOf(error.data).toBeUnknown();
+  // @ts-expect-error -- a code that there is not
+  if (error.code === 'no-such-code') return 'never';
+  return error.code === 'timeout' ? 'too slow' : error.message;
+}
+
+// The store.
+
+expectTypeOf(createMemoryMcpConnectionStore()).toExtend<McpConnectionStore>();
+export const store: McpConnectionStore = {
+  list: () => [],
+  async save(row) {
+    expectTypeOf(row).toEqualTypeOf<PersistedServer>();
+  },
+  remove(id) {
+    expectTypeOf(id).toEqualTypeOf<string>();
+  },
+};
+export const row: PersistedServer = { id: 'x', name: 'x', type: 'sse', url: 'https://example.com/sse' };
+export const persisted: PersistedTool = { name: 'x' };
+// @ts-expect-error -- a stdio server is never stored
+export const stdioRow: PersistedServer = { id: 'x', name: 'x', type: 'stdio', url: '' };
+
+// The rest.
+
+expectTypeOf(estimateTokens).toEqualTypeOf<(text: string) => number>();
+expectTypeOf(isProviderLegalToolName('x')).toEqualTypeOf<boolean>();
