@@ -17,9 +17,9 @@ use targets::{lines, message, peer};
 
 #[test]
 fn the_seeds_pass() {
-    each_seed("lines", |data| lines::run::<Lines>(data));
+    each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
-    each_seed("peer", |data| peer::run::<Peer<u64>>(data));
+    each_seed("peer", peer::run::<Peer<u64>>);
 }
 
 proptest! {
@@ -36,7 +36,7 @@ proptest! {
 
 #[test]
 fn the_lines_target_finds_text_that_is_decoded_per_chunk() {
-    assert!(finds("lines", |data| lines::run::<DecodesPerChunk>(data)));
+    assert!(finds("lines", lines::run::<DecodesPerChunk>));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_message_target_finds_a_method_that_is_not_quoted() {
 
 #[test]
 fn the_peer_target_finds_a_waiter_that_is_forgotten() {
-    assert!(finds("peer", |data| peer::run::<ForgetsTheCancelled>(data)));
+    assert!(finds("peer", peer::run::<ForgetsTheCancelled>));
 }
 
 /// Looks at each piece by itself, and so breaks the characters that two pieces share.
@@ -102,7 +102,7 @@ impl peer::Subject for ForgetsTheCancelled {
 fn finds(target: &str, run: impl Fn(&[u8])) -> bool {
     let mut found = false;
     each_seed(target, |data| {
-        found |= catch_unwind(AssertUnwindSafe(|| run(data))).is_err()
+        found |= catch_unwind(AssertUnwindSafe(|| run(data))).is_err();
     });
     found
 }
