@@ -91,7 +91,7 @@ impl PersistedServer {
             json::quote(&self.id),
             json::quote(&self.name),
             json::quote(self.kind.name()),
-            json::quote(&self.url)
+            json::quote(self.url())
         );
         if let Some(tools) = &self.tools {
             out.push_str(",\"tools\":");
@@ -137,11 +137,6 @@ impl RemoteKind {
 }
 
 impl PersistedTool {
-    /// The description as text, with U+FFFD for what is no valid Unicode.
-    pub(crate) fn description_text(&self) -> Option<Cow<'_, str>> {
-        json::string_lossy(self.description.as_ref()?.get())
-    }
-
     fn decode(text: &str) -> Option<Self> {
         let tool = Object::parse(text)?;
         let description = tool.present("description");

@@ -95,7 +95,6 @@ fn schemas_and_descriptions_keep_the_text_they_came_with() {
     let listing = format!(r#"[{{"name":"t","description":"caf\u00e9 \udc00","inputSchema":{schema}}}]"#);
     let tools = decode_tools(&listing).unwrap();
     assert_eq!(encode_tools(&tools), listing);
-    assert!(tools[0].description_text().unwrap().starts_with("café "));
 }
 
 #[test]
