@@ -6,7 +6,7 @@ const paint = (code, text) => (colours ? `\x1b[${code}m${text}\x1b[0m` : text);
 const bold = (text) => paint('1', text);
 const dim = (text) => paint('2', text);
 
-export class CheckFailed extends Error {
+class CheckFailed extends Error {
   name = 'CheckFailed';
 }
 
@@ -48,7 +48,7 @@ export function milliseconds(value) {
 }
 
 /** A value on one line, cut to a width. */
-export function shorten(value, width) {
+function shorten(value, width) {
   const text = value instanceof Error ? `${value.name}: ${value.message}` : (JSON.stringify(value) ?? String(value));
   return text.length <= width ? text : `${text.slice(0, width - 3)}...`;
 }

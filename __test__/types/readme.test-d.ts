@@ -1,0 +1,36 @@
+// The examples of README.md, word for word, so that they are compiled.
+
+import { mcpTools } from 'espalier/node';
+
+const toolset = await mcpTools(
+  [
+    { type: 'stdio', name: 'files', command: 'mcp-server-filesystem', args: ['.'] },
+    { type: 'stdio', name: 'notes', command: 'node', args: ['notes.mjs'], env: { NOTES_FILE: 'notes.json' } },
+  ],
+  { timeoutMs: 20_000, onDiagnostic: ({ origin, message }) => console.warn(`${origin}: ${message}`) },
+);
+
+try {
+  for (const tool of Object.values(toolset.tools)) {
+    console.log(tool.name, tool.description, tool.input['~standard'].jsonSchema.input());
+  }
+  const listing = await toolset.tools['files__list_directory']?.execute(
+    { path: '.' },
+    { signal: AbortSignal.timeout(5_000) },
+  );
+  console.log(listing);
+} finally {
+  await toolset.close();
+}
+
+import { McpError, type McpToolset } from 'espalier/node';
+
+export async function lookUp(mcp: McpToolset, query: string, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await mcp.call('docs__search', { query }, { signal, timeoutMs: 10_000 });
+  } catch (error) {
+    if (error instanceof McpError && error.code === 'tool-error') return error.message;
+    if (error instanceof McpError && error.code === 'timeout') return 'no answer; the search may still be running';
+    throw error;
+  }
+}
