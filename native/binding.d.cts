@@ -28,6 +28,8 @@ export declare class NativeToolset {
   cancel(id: number, tool: string, reason: string): void
   /** Closes all connections. Ends when nothing is left running. */
   close(id: number): void
+  /** Ends every child at once, without waiting: for the end of the process. */
+  kill(): void
   /** The state of every server, as JSON text. */
   servers(): string
   /** Lets the process end although the toolset is open. */

@@ -24,10 +24,18 @@ pub(crate) type Waiter = Box<dyn FnOnce(Ended) + Send>;
 pub(crate) enum Ended {
     Result(Box<RawValue>),
     Error(WireError),
-    TimedOut { waited: Duration },
+    TimedOut {
+        waited: Duration,
+    },
+    /// It was answered, with more than the size limit.
+    TooLong {
+        bytes: u64,
+    },
     Cancelled,
     /// The connection went away while the request was under way.
     Lost(Arc<Error>),
+    /// The connection was gone before the request was sent.
+    NotSent(Arc<Error>),
     /// The connection was closed while the request was under way.
     Closed,
     /// The request was not sent: the other side does not read, or too many are under way.
@@ -37,10 +45,16 @@ pub(crate) enum Ended {
 /// What can be asked of a connection.
 pub(crate) enum Command {
     Request(Request<Waiter>),
-    Notify { method: &'static str, params: Params },
+    Notify {
+        method: &'static str,
+        params: Params,
+    },
     /// The handshake settled on this revision.
     Settle(Revision),
-    Cancel { key: u64, reason: String },
+    Cancel {
+        key: u64,
+        reason: String,
+    },
 }
 
 /// Who is told what nobody asked for. Called from the driver's task; must not block.
@@ -60,7 +74,13 @@ pub(crate) async fn run<T: Transport>(
     clock: Arc<dyn Clock>,
     observer: impl Observer,
 ) {
-    let mut driver = Driver { transport, peer: Peer::new(), clock, timer: None, observer };
+    let mut driver = Driver {
+        transport,
+        peer: Peer::new(),
+        clock,
+        timer: None,
+        observer,
+    };
     let end = driver.pump(&mut commands, &closing).await;
     commands.close();
     for waiter in driver.peer.abandon() {
@@ -68,7 +88,7 @@ pub(crate) async fn run<T: Transport>(
     }
     while let Some(command) = commands.recv().await {
         if let Command::Request(request) = command {
-            (request.waiter)(end.told());
+            (request.waiter)(end.told_unsent());
         }
     }
     driver.transport.close().await;
@@ -101,6 +121,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 }
                 received = self.transport.next() => match received {
                     Received::Message(text) => self.peer.handle(&text, self.clock.now()),
+                    Received::TooLong { bytes, answers } => self.peer.handle_too_long(bytes, answers),
                     Received::Violation(violation) => self.observer.violation(violation, self.clock.now()),
                     Received::Lost(error) => return End::Lost(self.observer.lost(error)),
                 },
@@ -161,6 +182,13 @@ impl End {
             Self::Lost(error) => Ended::Lost(Arc::clone(error)),
         }
     }
+
+    fn told_unsent(&self) -> Ended {
+        match self {
+            Self::Closed => Ended::Closed,
+            Self::Lost(error) => Ended::NotSent(Arc::clone(error)),
+        }
+    }
 }
 
 impl From<Outcome> for Ended {
@@ -169,6 +197,7 @@ impl From<Outcome> for Ended {
             Outcome::Result(result) => Self::Result(result),
             Outcome::Error(error) => Self::Error(error),
             Outcome::TimedOut { waited } => Self::TimedOut { waited },
+            Outcome::TooLong { bytes } => Self::TooLong { bytes },
             Outcome::Cancelled => Self::Cancelled,
         }
     }

@@ -21,16 +21,20 @@ pub(crate) enum ErrorCode {
     /// The tool ran and reported a failure.
     ToolError,
     /// A structured result does not fit the tool's output schema.
+    #[expect(dead_code, reason = "a stable name; raised with the check of structured results")]
     OutputSchema,
     /// The server cannot be called.
     Unavailable,
     /// The toolset was closed.
     Closed,
     /// The server no longer publishes the tool.
+    #[expect(dead_code, reason = "a stable name; raised once stored listings are woken")]
     NotPublished,
     /// The server refused the credentials.
+    #[expect(dead_code, reason = "a stable name; raised by remote transports")]
     Unauthorized,
     /// A host outside the allowed ones.
+    #[expect(dead_code, reason = "a stable name; raised by remote transports")]
     HostBlocked,
     /// A message over its size limit.
     TooLarge,

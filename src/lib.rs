@@ -16,7 +16,10 @@
 //! against this picture.
 
 // Without the Node-API layer nothing calls the top of the core but its tests.
-#![cfg_attr(not(feature = "node"), expect(dead_code, reason = "the callers live in `binding`, which is compiled out"))]
+#![cfg_attr(
+    not(feature = "node"),
+    expect(dead_code, reason = "the callers live in `binding`, which is compiled out")
+)]
 
 #[cfg(feature = "node")]
 mod binding;

@@ -49,8 +49,6 @@ pub(crate) const STDERR_TAIL_BYTES: usize = 64 * 1024;
 pub(crate) const STDERR_QUOTE_BYTES: usize = 2 * 1024;
 /// The longest line of standard error that is offered in one piece.
 pub(crate) const STDERR_LINE_BYTES: usize = 64 * 1024;
-/// How much of a server's text a diagnostic quotes.
-pub(crate) const QUOTED_TEXT_BYTES: usize = 512;
 /// How many lines of standard error may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_STDERR_LINES: usize = 1_024;
 /// How many progress notifications may wait for the JavaScript thread; more are dropped.

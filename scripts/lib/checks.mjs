@@ -24,7 +24,7 @@ export const sourceChecks = [
     name: 'clippy without node',
     run: () => cargo('clippy', '--all-targets', '--no-default-features', ...denyWarnings),
   },
-  { name: 'clippy with node', run: () => cargo('clippy', '--all-targets', ...denyWarnings) },
+  { name: 'clippy with node', run: () => cargo('clippy', ...denyWarnings) },
   {
     name: 'the pure modules without tokio (cargo check of fuzz/)',
     run: () => cargo('check', '--manifest-path', 'fuzz/Cargo.toml', '--all-targets'),

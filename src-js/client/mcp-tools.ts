@@ -2,6 +2,7 @@
 
 import { onAbort } from '../cancel.js';
 import { AbortError, McpError } from '../errors.js';
+import { killAtExit, spareAtExit } from '../exit.js';
 import { native, toError } from '../native.js';
 import type { NativeEvent } from '../../native/binding.cjs';
 import type {
@@ -13,9 +14,8 @@ import type {
   McpServerStatus,
   McpToolCallOptions,
   McpToolset,
-  ToolContext,
 } from '../types/client.js';
-import { encodeOptions, encodeServers } from './options.js';
+import { assertSignal, encodeOptions, encodeServers } from './options.js';
 import { type CatalogEntry, buildTools, encodeArguments } from './tools.js';
 
 /**
@@ -35,7 +35,7 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
     throw new McpError('invalid-option', 'the options must be an object');
   }
   const settings = { servers: encodeServers(servers), options: encodeOptions(options) };
-  if (options.signal?.aborted === true) throw abortOf(options.signal.reason, 'connecting');
+  if (options.signal?.aborted) throw abortOf(options.signal.reason, 'connecting');
   // Without the baselines nothing can be trusted: they are read before anything is started.
   await options.storage?.list();
   const toolset = new Toolset(options);
@@ -43,9 +43,21 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
   return toolset;
 }
 
+type ProgressListener = (progress: McpProgress) => void;
+type ProgressParams = Pick<McpProgress, 'progress' | 'total' | 'message'>;
+
 interface Pending {
   settle: (event: NativeEvent) => void;
-  progress?: (params: Pick<McpProgress, 'progress' | 'total' | 'message'>) => void;
+  progress?: (params: ProgressParams) => void;
+}
+
+interface Call {
+  name: string;
+  args: unknown;
+  signals: (AbortSignal | null | undefined)[];
+  toolCallId?: string | undefined;
+  timeoutMs?: number | undefined;
+  onProgress?: ProgressListener | undefined;
 }
 
 type Connection = InstanceType<typeof native.NativeToolset>;
@@ -63,6 +75,7 @@ class Toolset implements McpToolset {
   constructor(options: McpOptions) {
     this.#options = options;
     this.#native = new native.NativeToolset((events) => this.#deliver(events));
+    killAtExit(this.#native);
   }
 
   async connect(settings: { servers: string; options: string }): Promise<void> {
@@ -75,10 +88,13 @@ class Toolset implements McpToolset {
       const text = valueText(await connected);
       const catalog = JSON.parse(text) as CatalogEntry[];
       for (const entry of catalog) this.#servers.set(entry.name, entry.server);
-      this.tools = buildTools(catalog, (name, args, context) => this.#invoke(name, args, context));
+      this.tools = buildTools(catalog, (name, args, context) => {
+        const { abortSignal, signal, toolCallId } = context ?? {};
+        return this.#call({ name, args, signals: [abortSignal, signal], toolCallId });
+      });
     } catch (error) {
       await this.close();
-      if (signal?.aborted === true) throw abortOf(signal.reason, 'connecting');
+      if (signal?.aborted) throw abortOf(signal.reason, 'connecting');
       throw error;
     } finally {
       forget?.();
@@ -89,8 +105,9 @@ class Toolset implements McpToolset {
     return JSON.parse(this.#native.servers()) as McpServerStatus[];
   }
 
-  call(name: string, args?: unknown, options: McpToolCallOptions = {}): Promise<unknown> {
-    return this.#call(name, args, options);
+  call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown> {
+    const { signal, timeoutMs, onProgress } = options ?? {};
+    return this.#call({ name, args, signals: [signal], timeoutMs, onProgress });
   }
 
   unref(): void {
@@ -108,56 +125,55 @@ class Toolset implements McpToolset {
 
   async #close(): Promise<void> {
     await this.#request((id) => this.#native.close(id));
+    spareAtExit(this.#native);
     this.#native.release();
   }
 
-  #invoke(name: string, args: unknown, context: ToolContext | undefined): Promise<unknown> {
-    const { abortSignal, signal, toolCallId } = context ?? {};
-    const either = abortSignal ?? signal;
-    return this.#call(name, args, {
-      ...(either == null ? {} : { signal: either }),
-      ...(toolCallId == null ? {} : { toolCallId }),
-    });
-  }
-
-  async #call(name: string, args: unknown, options: McpToolCallOptions & { toolCallId?: string }): Promise<unknown> {
-    const { signal, timeoutMs, toolCallId } = options;
-    const text = encodeArguments(name, args);
-    if (signal?.aborted === true) throw abortOf(signal.reason, `the call of ${name}`);
-    const listeners = [this.#options.onProgress, options.onProgress].filter((listener) => listener != null);
-    const call = { name, ...(toolCallId === undefined ? {} : { toolCallId }), listeners };
+  async #call(call: Call): Promise<unknown> {
+    const { name, timeoutMs } = call;
+    const text = encodeArguments(name, call.args);
+    const signals = checkSignals(call.signals);
+    const aborted = signals.find((signal) => signal.aborted);
+    if (aborted !== undefined) throw abortOf(aborted.reason, `the call of ${name}`);
+    if (timeoutMs != null && typeof timeoutMs !== 'number') {
+      throw new McpError('invalid-option', 'timeoutMs must be a number');
+    }
+    const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
       (next) => {
         id = next;
         this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0);
       },
-      listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, params),
+      listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
     );
-    const forget = signal && onAbort(signal, (reason) => this.#native.cancel(id, name, reasonText(reason)));
+    let reason: unknown;
+    const forget = signals.map((signal) =>
+      onAbort(signal, (cause) => {
+        reason = cause;
+        this.#native.cancel(id, name, reasonText(cause));
+      }),
+    );
     try {
       const event = await settled;
-      if (event.kind === 'aborted') throw abortOf(signal?.reason, `the call of ${name}`);
+      if (event.kind === 'aborted') throw abortOf(reason, `the call of ${name}`);
       return JSON.parse(valueText(event)) as unknown;
     } finally {
-      forget?.();
+      for (const unlisten of forget) unlisten();
     }
   }
 
-  #tellProgress(
-    call: { name: string; toolCallId?: string; listeners: ((progress: McpProgress) => void)[] },
-    params: Pick<McpProgress, 'progress' | 'total' | 'message'>,
-  ): void {
+  #tellProgress(call: Call, listeners: ProgressListener[], params: ProgressParams): void {
     const { progress, total, message } = params;
     const told: McpProgress = {
       server: this.#servers.get(call.name) ?? '',
       tool: call.name,
-      ...(call.toolCallId === undefined ? {} : { toolCallId: call.toolCallId }),
+      ...(call.toolCallId == null ? {} : { toolCallId: call.toolCallId }),
       progress,
       ...(total == null ? {} : { total }),
       ...(message == null ? {} : { message }),
     };
-    for (const listener of call.listeners) guarded('onProgress', () => listener(told));
+    for (const listener of listeners) guarded('onProgress', () => listener(told));
   }
 
   #request(start: (id: number) => void, progress?: Pending['progress']): Promise<NativeEvent> {
@@ -176,7 +192,7 @@ class Toolset implements McpToolset {
         this.#pending.delete(event.id ?? 0);
         pending?.settle(event);
       } else if (kind === 'progress') {
-        this.#pending.get(event.id ?? 0)?.progress?.(JSON.parse(text ?? '{}') as McpProgress);
+        this.#pending.get(event.id ?? 0)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams);
       } else if (kind === 'diagnostic') {
         guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
       } else {
@@ -190,6 +206,13 @@ class Toolset implements McpToolset {
 function valueText(event: NativeEvent): string {
   if (event.failure != null) throw toError(event.failure);
   return event.text ?? 'null';
+}
+
+function checkSignals(signals: Call['signals']): AbortSignal[] {
+  const given = signals.filter((signal) => signal != null);
+  for (const signal of given) assertSignal(signal);
+  // The same signal under both of its names is one.
+  return [...new Set(given)];
 }
 
 function abortOf(reason: unknown, what: string): AbortError {

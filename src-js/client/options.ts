@@ -1,7 +1,7 @@
 // How a configuration crosses the border: as JSON text that the core reads and judges.
 
 import { McpError } from '../errors.js';
-import type { McpOptions } from '../types/client.js';
+import type { McpConnectionStore, McpOptions } from '../types/client.js';
 
 /** The options that are data. */
 const DATA = [
@@ -18,12 +18,26 @@ const DATA = [
 /** The options that are functions. */
 const CALLBACKS = ['onDiagnostic', 'onProgress', 'onStderr'] as const satisfies readonly (keyof McpOptions)[];
 
+const STORE_METHODS = ['list', 'save', 'remove'] as const satisfies readonly (keyof McpConnectionStore)[];
+
+/** Throws `invalid-option` for what cannot be listened to. By shape: a signal may come from another realm. */
+export function assertSignal(signal: AbortSignal): void {
+  if (typeof signal.addEventListener !== 'function' || typeof signal.aborted !== 'boolean') {
+    throw wrong('signal must be an AbortSignal');
+  }
+}
+
 /** The data among the options as JSON text. Throws `invalid-option` for what is neither data nor a function in its place. */
 export function encodeOptions(options: McpOptions): string {
   for (const name of CALLBACKS) {
     if (options[name] != null && typeof options[name] !== 'function') throw wrong(`${name} must be a function`);
   }
-  if (options.signal != null && !(options.signal instanceof AbortSignal)) throw wrong('signal must be an AbortSignal');
+  if (options.signal != null) assertSignal(options.signal);
+  for (const name of STORE_METHODS) {
+    if (options.storage != null && typeof options.storage[name] !== 'function') {
+      throw wrong(`storage must be a connection store: its ${name} must be a function`);
+    }
+  }
   return encode('the options', () => Object.fromEntries(DATA.map((name) => [name, options[name]])));
 }
 

@@ -92,7 +92,7 @@ export interface McpOptions {
   onStderr?: (server: string, line: string) => void;
 }
 
-/** The context that a framework hands to a tool. `abortSignal` and `signal` are the same under two customary names. */
+/** The context that a framework hands to a tool. `abortSignal` and `signal` are two customary names; either one aborts. */
 export interface ToolContext {
   abortSignal?: AbortSignal | undefined;
   signal?: AbortSignal | undefined;
@@ -148,7 +148,8 @@ export interface McpServerStatus {
   name: string;
   projectedName: string;
   type: McpServerConfig['type'];
-  state: 'connecting' | 'ready' | 'unavailable' | 'closed';
+  /** `stopped` is for a child that was stopped while nobody needed it, which this version never does. */
+  state: 'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed';
   era: 'session' | 'stateless' | null;
   protocolVersion: string | null;
   /** The server's own account of itself: for display, never for decisions. */

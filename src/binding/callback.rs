@@ -51,13 +51,20 @@ impl Lane {
 impl<T: ToNapiValue> Mailbox<T> {
     /// `deliver` must catch what the user's functions throw: only it knows their names.
     pub(super) fn new(deliver: &Function<'_, FnArgs<(Vec<T>,)>, ()>) -> napi::Result<Self> {
-        let queue = Arc::new(Mutex::new(Queue { waiting: Vec::new(), lanes: [0; Lane::COUNT], woken: false }));
+        let queue = Arc::new(Mutex::new(Queue {
+            waiting: Vec::new(),
+            lanes: [0; Lane::COUNT],
+            woken: false,
+        }));
         let taken = Arc::clone(&queue);
-        let wake = deliver.build_threadsafe_function::<()>().weak::<true>().build_callback(move |_| {
-            // A panic must not cross into C.
-            let batch = catch_unwind(AssertUnwindSafe(|| take(&taken))).unwrap_or_default();
-            Ok(FnArgs::from((batch,)))
-        })?;
+        let wake = deliver
+            .build_threadsafe_function::<()>()
+            .weak::<true>()
+            .build_callback(move |_| {
+                // A panic must not cross into C.
+                let batch = catch_unwind(AssertUnwindSafe(|| take(&taken))).unwrap_or_default();
+                Ok(FnArgs::from((batch,)))
+            })?;
         Ok(Self { queue, wake })
     }
 
@@ -70,7 +77,11 @@ impl<T: ToNapiValue> Mailbox<T> {
     /// Hands over what nobody asked for.
     pub(super) fn tell(&self, lane: Lane, item: T) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(waiting) = queue.lanes.get_mut(lane as usize).filter(|waiting| **waiting < lane.capacity()) else {
+        let Some(waiting) = queue
+            .lanes
+            .get_mut(lane as usize)
+            .filter(|waiting| **waiting < lane.capacity())
+        else {
             return;
         };
         *waiting += 1;
@@ -85,7 +96,8 @@ impl<T: ToNapiValue> Mailbox<T> {
         drop(queue);
         // What comes back, an exception included, is dropped: the facade's function has no result and reports the
         // user's exceptions itself. A refusal means that the environment is going away, and everybody in it.
-        self.wake.call_with_return_value((), ThreadsafeFunctionCallMode::NonBlocking, |_, _| Ok(()));
+        self.wake
+            .call_with_return_value((), ThreadsafeFunctionCallMode::NonBlocking, |_, _| Ok(()));
     }
 }
 

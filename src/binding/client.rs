@@ -67,9 +67,17 @@ impl NativeToolset {
     /// Calls a tool by its projected name with the JSON text of its arguments.
     #[napi(catch_unwind)]
     pub fn call(&self, id: i64, tool: String, arguments: String, timeout_ms: Option<f64>, report_progress: bool) {
-        let timeout = timeout_ms.map(|millis| Timeout::from_millis("timeoutMs", millis)).transpose();
+        let timeout = timeout_ms
+            .map(|millis| Timeout::from_millis("timeoutMs", millis))
+            .transpose();
         let started = timeout.and_then(|timeout| {
-            let call = Call { id: id.cast_unsigned(), tool, arguments, timeout, report_progress };
+            let call = Call {
+                id: id.cast_unsigned(),
+                tool,
+                arguments,
+                timeout,
+                report_progress,
+            };
             self.open_toolset().map(|toolset| toolset.call(call))
         });
         if let Err(error) = started {
@@ -98,6 +106,14 @@ impl NativeToolset {
         });
     }
 
+    /// Ends every child at once, without waiting: for the end of the process.
+    #[napi(catch_unwind)]
+    pub fn kill(&self) {
+        if let Some(toolset) = current(&self.toolset) {
+            toolset.kill();
+        }
+    }
+
     /// The state of every server, as JSON text.
     #[napi(catch_unwind)]
     pub fn servers(&self) -> String {
@@ -114,19 +130,26 @@ impl NativeToolset {
     #[napi]
     pub fn release(&mut self, env: Env) -> napi::Result<()> {
         self.keep_alive = None;
-        self.hook.take().map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
+        self.hook
+            .take()
+            .map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
     }
 
     fn open_toolset(&self) -> Result<Toolset> {
-        current(&self.toolset)
-            .ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
+        current(&self.toolset).ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
     }
 }
 
 fn open(servers: &str, options: &str, listener: &Arc<dyn Listener>, runtime: &Handle) -> Result<Toolset> {
     let options = Options::parse(options, constants::stdio_is_enabled())?;
     let servers = ServerConfig::parse_all(servers)?;
-    Ok(Toolset::new(servers, options, Arc::clone(listener), Arc::new(SystemClock), runtime.clone()))
+    Ok(Toolset::new(
+        servers,
+        options,
+        Arc::clone(listener),
+        Arc::new(SystemClock),
+        runtime.clone(),
+    ))
 }
 
 fn current(toolset: &Mutex<Option<Toolset>>) -> Option<Toolset> {

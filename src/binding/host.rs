@@ -54,13 +54,19 @@ impl Listener for JsListener {
     }
 
     fn progress(&self, call: CallId, params: String) {
-        let event =
-            NativeEvent { id: Some(call.cast_signed()), text: Some(params), ..NativeEvent::of(NativeEventKind::Progress) };
+        let event = NativeEvent {
+            id: Some(call.cast_signed()),
+            text: Some(params),
+            ..NativeEvent::of(NativeEventKind::Progress)
+        };
         self.mailbox.tell(Lane::Progress, event);
     }
 
     fn diagnostic(&self, diagnostic: Diagnostic) {
-        let event = NativeEvent { text: Some(to_json(&diagnostic)), ..NativeEvent::of(NativeEventKind::Diagnostic) };
+        let event = NativeEvent {
+            text: Some(to_json(&diagnostic)),
+            ..NativeEvent::of(NativeEventKind::Diagnostic)
+        };
         self.mailbox.tell(Lane::Diagnostics, event);
     }
 
@@ -80,16 +86,31 @@ impl Listener for JsListener {
 impl NativeEvent {
     pub(super) fn settled(id: i64, end: CallEnd) -> Self {
         match end {
-            CallEnd::Value(text) => Self { id: Some(id), text: Some(text), ..Self::of(NativeEventKind::Settled) },
-            CallEnd::Failed(error) => {
-                Self { id: Some(id), failure: Some(NativeFailure::from(&error)), ..Self::of(NativeEventKind::Settled) }
-            }
-            CallEnd::Aborted => Self { id: Some(id), ..Self::of(NativeEventKind::Aborted) },
+            CallEnd::Value(text) => Self {
+                id: Some(id),
+                text: Some(text),
+                ..Self::of(NativeEventKind::Settled)
+            },
+            CallEnd::Failed(error) => Self {
+                id: Some(id),
+                failure: Some(NativeFailure::from(&error)),
+                ..Self::of(NativeEventKind::Settled)
+            },
+            CallEnd::Aborted => Self {
+                id: Some(id),
+                ..Self::of(NativeEventKind::Aborted)
+            },
         }
     }
 
     fn of(kind: NativeEventKind) -> Self {
-        Self { kind, id: None, server: None, text: None, failure: None }
+        Self {
+            kind,
+            id: None,
+            server: None,
+            text: None,
+            failure: None,
+        }
     }
 }
 

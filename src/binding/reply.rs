@@ -56,7 +56,10 @@ impl From<crate::error::Result<Option<String>>> for NativeReply {
     fn from(result: crate::error::Result<Option<String>>) -> Self {
         match result {
             Ok(text) => Self { text, failure: None },
-            Err(error) => Self { text: None, failure: Some(NativeFailure::from(&error)) },
+            Err(error) => Self {
+                text: None,
+                failure: Some(NativeFailure::from(&error)),
+            },
         }
     }
 }

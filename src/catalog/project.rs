@@ -14,6 +14,9 @@ use crate::json;
 /// The schema of a tool that published none.
 pub(crate) const NO_SCHEMA: &str = "{\"type\":\"object\"}";
 
+/// The name of the tool that describes tools (seed, "Disclosure budget"); no server's tool may take it.
+const DESCRIBE_TOOL: &str = "mcp__describe_tool";
+
 /// One server's part of the catalogue.
 #[derive(Clone, Copy)]
 pub(crate) struct ServerListing<'a> {
@@ -43,6 +46,19 @@ pub(crate) fn project<'a>(
         for tool in listing.tools {
             let name = tool_name::project(listing.projected_name, &tool.name);
             if !filter.keeps(&name, &tool.name) {
+                continue;
+            }
+            if name == DESCRIBE_TOOL {
+                let message = format!(
+                    "tool {} of server {} was skipped: the name {name} is reserved",
+                    json::quote(&tool.name),
+                    json::quote(listing.projected_name)
+                );
+                diagnostics.push(Diagnostic::new(
+                    Rule::ServerEntryInvalid,
+                    listing.projected_name,
+                    message,
+                ));
                 continue;
             }
             let owner = format!(
@@ -121,6 +137,23 @@ mod tests {
             (Rule::ServerEntryInvalid, "a__b")
         );
         assert!(diagnostics[0].message.contains("\"c\""), "{diagnostics:?}");
+    }
+
+    #[test]
+    fn the_name_of_the_describing_tool_is_reserved() {
+        let tools = [tool("describe_tool"), tool("other")];
+        let listings = [ServerListing {
+            server: 0,
+            projected_name: "mcp",
+            tools: &tools,
+        }];
+        let (projected, diagnostics) = project(&listings, &Filter::Everything);
+        assert_eq!(
+            projected.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
+            ["mcp__other"]
+        );
+        assert_eq!(diagnostics.len(), 1);
+        assert!(diagnostics[0].message.contains("\"describe_tool\""), "{diagnostics:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Bringing one server up: start, handshake, complete listing, all within one time limit. Owns the order of these steps;
 //! what is listed is judged elsewhere.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,15 @@ impl Attempt<'_> {
     /// Whatever kept the server from answering; secrets are already out of the text.
     pub(super) async fn run(self, started: impl FnOnce(Arc<ProcessGroup>)) -> Result<Connected> {
         let redactor = Arc::clone(&self.context.redactor);
-        self.steps(started).await.map_err(|error| Error::new(error.code(), redactor.redact(error.message())))
+        let limit = self.timeout.duration();
+        self.steps(started).await.map_err(|error| {
+            let mut message = redactor.redact(error.message());
+            if let (ErrorCode::Timeout, Some(limit)) = (error.code(), limit) {
+                // Writing to a string cannot fail.
+                let _ = write!(message, " after {} ms", limit.as_millis());
+            }
+            Error::new(error.code(), message)
+        })
     }
 
     async fn steps(self, started: impl FnOnce(Arc<ProcessGroup>)) -> Result<Connected> {
@@ -54,26 +63,42 @@ impl Attempt<'_> {
         let deadline = Deadline::new(clock, self.timeout);
         let listener = Arc::clone(&self.context.listener);
         let server = self.context.server.clone();
-        let transport = ChildTransport::start(
+        if self.tasks.closing.is_cancelled() {
+            return Err(Error::new(ErrorCode::Closed, CLOSED));
+        }
+        let start = ChildTransport::start(
             self.launch,
             self.options.max_message_bytes,
             Arc::clone(&self.context.clock),
             move |line| listener.stderr(&server, line),
-        )
-        .await?;
+        );
+        // Looking for a file can block for ever, too. What starts after all is killed unheard.
+        let transport = tokio::select! {
+            transport = start => transport?,
+            () = deadline.passed() => return Err(Error::new(ErrorCode::Timeout, "it did not start in time: connecting timed out")),
+        };
         started(transport.group());
         let connection = Connection::start(transport, self.context, self.tasks.clone());
         let established = shake_hands(&connection, &deadline).await?;
         let mut listing = Listing::new(self.projected_name, self.options.listing);
         list(&connection, &established, &deadline, &mut listing).await?;
         let (tools, diagnostics) = listing.finish();
-        Ok(Connected { connection, established, tools, diagnostics, took: deadline.elapsed() })
+        Ok(Connected {
+            connection,
+            established,
+            tools,
+            diagnostics,
+            took: deadline.elapsed(),
+        })
     }
 }
 
 async fn shake_hands(connection: &Connection, deadline: &Deadline) -> Result<Established> {
     let params = handshake::initialize_params(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    let result = answer(INITIALIZE, connection.ask(INITIALIZE, params, deadline.patience()).await)?;
+    let result = answer(
+        INITIALIZE,
+        connection.ask(INITIALIZE, params, deadline.patience()).await,
+    )?;
     let established = handshake::read_initialize_result(&result)?;
     connection.settle(established.revision).await;
     connection.notify("notifications/initialized", Params::new()).await;
@@ -94,7 +119,7 @@ async fn list(
         if matches!(ended, Ok(Ended::Error(_))) && !established.announces_tools {
             return Ok(());
         }
-        match listing.add_page(&*answer(LIST, ended)?)? {
+        match listing.add_page(&answer(LIST, ended)?)? {
             Next::Page(cursor) => params = Params::new().text("cursor", &cursor),
             Next::Complete => return Ok(()),
         }
@@ -105,22 +130,30 @@ async fn list(
 fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
     let (code, problem) = match ended {
         Ok(Ended::Result(result)) => return Ok(result),
-        Ok(Ended::Error(error)) => {
-            (ErrorCode::ServerError, format!("it answered `{method}` with error {}: {}", error.code, error.message))
-        }
-        Ok(Ended::TimedOut { waited }) => {
-            (ErrorCode::Timeout, format!("it did not answer `{method}`; connecting timed out, the last wait took {} ms", waited.as_millis()))
-        }
-        Ok(Ended::Lost(error)) | Err(Refused::Gone(Some(error))) => {
+        Ok(Ended::Error(error)) => (
+            ErrorCode::ServerError,
+            format!("it answered `{method}` with error {}: {}", error.code, error.message),
+        ),
+        Ok(Ended::TimedOut { .. }) => (
+            ErrorCode::Timeout,
+            format!("it did not answer `{method}` in time: connecting timed out"),
+        ),
+        Ok(Ended::TooLong { bytes }) => (
+            ErrorCode::TooLarge,
+            format!("its answer to `{method}` has {bytes} bytes, more than `maxMessageBytes`"),
+        ),
+        Ok(Ended::Lost(error) | Ended::NotSent(error)) | Err(Refused::Gone(Some(error))) => {
             (error.code(), format!("{error}; it had not answered `{method}`"))
         }
-        Ok(Ended::Busy) | Err(Refused::Busy) => (ErrorCode::Unavailable, "it does not read what is sent to it".to_owned()),
-        Ok(Ended::Cancelled | Ended::Closed) | Err(Refused::Gone(None)) => {
-            (ErrorCode::Closed, "the toolset was closed while it was connecting".to_owned())
+        Ok(Ended::Busy) | Err(Refused::Busy) => {
+            (ErrorCode::Unavailable, "it does not read what is sent to it".to_owned())
         }
+        Ok(Ended::Cancelled | Ended::Closed) | Err(Refused::Gone(None)) => (ErrorCode::Closed, CLOSED.to_owned()),
     };
     Err(Error::new(code, problem))
 }
+
+const CLOSED: &str = "the toolset was closed while it was connecting";
 
 /// One time limit over several steps.
 struct Deadline {
@@ -131,16 +164,34 @@ struct Deadline {
 
 impl Deadline {
     fn new(clock: Arc<dyn Clock>, timeout: Timeout) -> Self {
-        Self { started: clock.now(), clock, timeout }
+        Self {
+            started: clock.now(),
+            clock,
+            timeout,
+        }
     }
 
     fn elapsed(&self) -> Duration {
         self.clock.now().saturating_duration_since(self.started)
     }
 
+    async fn passed(&self) {
+        match self
+            .timeout
+            .duration()
+            .and_then(|timeout| self.started.checked_add(timeout))
+        {
+            Some(end) => self.clock.sleep_until(end).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// What is left for the next step.
     fn patience(&self) -> Patience {
-        let left = self.timeout.duration().map(|timeout| timeout.saturating_sub(self.elapsed()));
+        let left = self
+            .timeout
+            .duration()
+            .map(|timeout| timeout.saturating_sub(self.elapsed()));
         Patience::flat(left.map_or(Timeout::NONE, Timeout::after))
     }
 }

@@ -62,7 +62,11 @@ impl Connection {
         let (commands, queue) = mpsc::channel(limits::MAX_CALLS_IN_FLIGHT);
         let lost = Arc::new(OnceLock::new());
         let clock = Arc::clone(&context.clock);
-        let witness = Witness { context, lost: Arc::clone(&lost), told: HashMap::new() };
+        let witness = Witness {
+            context,
+            lost: Arc::clone(&lost),
+            told: HashMap::new(),
+        };
         tasks.spawn(driver::run(transport, queue, tasks.closing.clone(), clock, witness));
         Self { commands, lost, tasks }
     }
@@ -89,7 +93,14 @@ impl Connection {
     pub(super) async fn ask(&self, method: &'static str, params: Params, patience: Patience) -> Result<Ended, Refused> {
         let (tell, told) = oneshot::channel();
         let waiter: Waiter = Box::new(move |ended| drop(tell.send(ended)));
-        let request = Request { method, params, patience, key: None, progress: ProgressUse::None, waiter };
+        let request = Request {
+            method,
+            params,
+            patience,
+            key: None,
+            progress: ProgressUse::None,
+            waiter,
+        };
         self.request(request).map_err(|(refused, _)| refused)?;
         // The driver settles every request it was given; only a torn-down runtime drops one.
         Ok(told.await.unwrap_or(Ended::Closed))
@@ -106,14 +117,10 @@ impl Connection {
 
     /// Gives up the request of this name, if it is still under way.
     pub(super) fn cancel(&self, key: u64, reason: String) {
-        match self.commands.try_send(Command::Cancel { key, reason }) {
-            Ok(()) => {}
-            // The connection is gone, and the request with it.
-            Err(mpsc::error::TrySendError::Closed(_)) => {}
-            Err(mpsc::error::TrySendError::Full(command)) => {
-                let commands = self.commands.clone();
-                self.tasks.spawn(async move { drop(commands.send(command).await) });
-            }
+        // Otherwise it was queued, or the connection is gone, and the request with it.
+        if let Err(mpsc::error::TrySendError::Full(command)) = self.commands.try_send(Command::Cancel { key, reason }) {
+            let commands = self.commands.clone();
+            self.tasks.spawn(async move { drop(commands.send(command).await) });
         }
     }
 
@@ -149,7 +156,9 @@ impl Observer for Witness {
         self.told.insert(violation, now);
         let server = &self.context.server;
         let message = format!("MCP server {}: {}", json::quote(server), violation.text());
-        self.context.listener.diagnostic(Diagnostic::new(Rule::ProtocolViolation, server, message));
+        self.context
+            .listener
+            .diagnostic(Diagnostic::new(Rule::ProtocolViolation, server, message));
     }
 
     fn lost(&mut self, error: Error) -> Arc<Error> {
@@ -197,12 +206,19 @@ impl Figures {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sorted: Vec<Duration> = counted.latencies.iter().copied().collect();
         sorted.sort_unstable();
-        let percentile = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        let percentile = |percent: usize| {
+            sorted
+                .get((sorted.len() * percent).div_ceil(100).saturating_sub(1))
+                .copied()
+        };
         Summary {
             calls: counted.calls,
             errors: counted.errors,
             last_error: counted.last_error.clone(),
-            latency: percentile(50).zip(percentile(95)).zip(percentile(99)).map(|((p50, p95), p99)| [p50, p95, p99]),
+            latency: percentile(50)
+                .zip(percentile(95))
+                .zip(percentile(99))
+                .map(|((p50, p95), p99)| [p50, p95, p99]),
         }
     }
 }

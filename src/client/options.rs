@@ -34,7 +34,11 @@ pub(crate) struct ServerConfig {
 
 pub(crate) enum Endpoint {
     Stdio(Launch),
-    Remote { kind: &'static str, url: String, headers: BTreeMap<String, String> },
+    Remote {
+        kind: &'static str,
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
 }
 
 impl Options {
@@ -42,11 +46,18 @@ impl Options {
     /// `invalid-option`.
     pub(crate) fn parse(text: &str, stdio: bool) -> Result<Self> {
         let object = Object::parse(text).ok_or_else(|| Error::invalid_option("the options must be an object"))?;
-        let fields = Fields { path: String::new(), object };
-        let count = |key: &str, default: u64| -> Result<u64> {
-            fields.number(key)?.map_or(Ok(default), |value| limits::whole_number(key, value))
+        let fields = Fields {
+            path: String::new(),
+            object,
         };
-        let timeout = fields.timeout("timeoutMs")?.unwrap_or(Timeout::after(limits::DEFAULT_TIMEOUT));
+        let count = |key: &str, default: u64| -> Result<u64> {
+            fields
+                .number(key)?
+                .map_or(Ok(default), |value| limits::whole_number(key, value))
+        };
+        let timeout = fields
+            .timeout("timeoutMs")?
+            .unwrap_or(Timeout::after(limits::DEFAULT_TIMEOUT));
         Ok(Self {
             patience: Patience {
                 timeout,
@@ -75,16 +86,23 @@ impl ServerConfig {
     /// # Errors
     /// `invalid-option`, naming the entry and the field.
     pub(crate) fn parse_all(text: &str) -> Result<Vec<Self>> {
-        let entries =
-            json::array(text).ok_or_else(|| Error::invalid_option("servers must be an array of server configurations"))?;
-        entries.into_iter().enumerate().map(|(index, entry)| Self::parse(index, entry)).collect()
+        let entries = json::array(text)
+            .ok_or_else(|| Error::invalid_option("servers must be an array of server configurations"))?;
+        entries
+            .into_iter()
+            .enumerate()
+            .map(|(index, entry)| Self::parse(index, entry))
+            .collect()
     }
 
     fn parse(index: usize, entry: &RawValue) -> Result<Self> {
         let path = format!("servers[{index}]");
         let object = Object::parse(entry.get())
             .ok_or_else(|| Error::invalid_option(format!("{path} must be a server configuration")))?;
-        let fields = Fields { path: format!("{path}."), object };
+        let fields = Fields {
+            path: format!("{path}."),
+            object,
+        };
         let name = fields.required("name")?;
         let endpoint = match fields.required("type")?.as_str() {
             "stdio" => Endpoint::Stdio(Launch {
@@ -102,15 +120,21 @@ impl ServerConfig {
                 )));
             }
         };
-        Ok(Self { name, timeout: fields.timeout("timeoutMs")?, endpoint })
+        Ok(Self {
+            name,
+            timeout: fields.timeout("timeoutMs")?,
+            endpoint,
+        })
     }
 
     /// What tells this server from another of its name: the URL, or the command line.
     pub(super) fn identity(&self) -> String {
         match &self.endpoint {
-            Endpoint::Stdio(launch) => {
-                std::iter::once(&launch.command).chain(&launch.args).map(String::as_str).collect::<Vec<_>>().join(" ")
-            }
+            Endpoint::Stdio(launch) => std::iter::once(&launch.command)
+                .chain(&launch.args)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(" "),
             Endpoint::Remote { url, .. } => crate::catalog::snapshot::without_userinfo(url).into_owned(),
         }
     }
@@ -129,9 +153,13 @@ impl ServerConfig {
     /// The configured values that no text of ours may repeat.
     pub(super) fn secrets(&self) -> Vec<&str> {
         match &self.endpoint {
-            Endpoint::Stdio(launch) => {
-                launch.env.iter().map(|(_, value)| value).chain(&launch.args).map(String::as_str).collect()
-            }
+            Endpoint::Stdio(launch) => launch
+                .env
+                .iter()
+                .map(|(_, value)| value)
+                .chain(&launch.args)
+                .map(String::as_str)
+                .collect(),
             Endpoint::Remote { headers, .. } => headers.values().map(String::as_str).collect(),
         }
     }
@@ -156,27 +184,42 @@ impl<'a> Fields<'a> {
     }
 
     fn string(&self, key: &str) -> Result<Option<String>> {
-        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let Some(value) = self.object.present(key) else {
+            return Ok(None);
+        };
         let text = json::string(value.get()).ok_or_else(|| self.must_be(key, "a string"))?;
         Ok(Some(text.into_owned()))
     }
 
     fn required(&self, key: &str) -> Result<String> {
-        self.string(key)?.filter(|text| !text.is_empty()).ok_or_else(|| self.must_be(key, "a string that is not empty"))
+        self.string(key)?
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| self.must_be(key, "a string that is not empty"))
     }
 
     fn strings(&self, key: &str) -> Result<Option<Vec<String>>> {
-        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let Some(value) = self.object.present(key) else {
+            return Ok(None);
+        };
         let strings = json::array(value.get()).and_then(|items| {
-            items.into_iter().map(|item| json::string(item.get()).map(std::borrow::Cow::into_owned)).collect()
+            items
+                .into_iter()
+                .map(|item| json::string(item.get()).map(std::borrow::Cow::into_owned))
+                .collect()
         });
-        strings.map(Some).ok_or_else(|| self.must_be(key, "an array of strings"))
+        strings
+            .map(Some)
+            .ok_or_else(|| self.must_be(key, "an array of strings"))
     }
 
     fn string_map(&self, key: &str) -> Result<Vec<(String, String)>> {
-        let Some(value) = self.object.present(key) else { return Ok(Vec::new()) };
+        let Some(value) = self.object.present(key) else {
+            return Ok(Vec::new());
+        };
         let strings = Object::parse(value.get()).and_then(|object| {
-            let pairs = object.members().map(|(name, value)| Some((name.to_owned(), json::string(value.get())?.into_owned())));
+            let pairs = object
+                .members()
+                .map(|(name, value)| Some((name.to_owned(), json::string(value.get())?.into_owned())));
             pairs.collect()
         });
         strings.ok_or_else(|| self.must_be(key, "an object of strings"))
@@ -184,7 +227,10 @@ impl<'a> Fields<'a> {
 
     fn environment(&self) -> Result<Vec<(String, String)>> {
         let env = self.string_map("env")?;
-        if env.iter().any(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
+        if env
+            .iter()
+            .any(|(name, _)| name.is_empty() || name.contains(['=', '\0']))
+        {
             return Err(self.must_be("env", "an object whose names are neither empty nor contain `=` or NUL"));
         }
         Ok(env)
@@ -200,7 +246,9 @@ impl<'a> Fields<'a> {
 
     /// A number, or one of the texts that the facade writes for the numbers that JSON does not have.
     fn number(&self, key: &str) -> Result<Option<f64>> {
-        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let Some(value) = self.object.present(key) else {
+            return Ok(None);
+        };
         let number = json::parse::<f64>(value.get()).or_else(|| match json::string(value.get())?.as_ref() {
             "Infinity" => Some(f64::INFINITY),
             "-Infinity" => Some(f64::NEG_INFINITY),
@@ -211,18 +259,29 @@ impl<'a> Fields<'a> {
     }
 
     fn timeout(&self, key: &str) -> Result<Option<Timeout>> {
-        self.number(key)?.map(|millis| Timeout::from_millis(&format!("{}{key}", self.path), millis)).transpose()
+        self.number(key)?
+            .map(|millis| Timeout::from_millis(&format!("{}{key}", self.path), millis))
+            .transpose()
     }
 
     fn boolean(&self, key: &str) -> Result<Option<bool>> {
-        let Some(value) = self.object.present(key) else { return Ok(None) };
-        json::parse::<bool>(value.get()).map(Some).ok_or_else(|| self.must_be(key, "true or false"))
+        let Some(value) = self.object.present(key) else {
+            return Ok(None);
+        };
+        json::parse::<bool>(value.get())
+            .map(Some)
+            .ok_or_else(|| self.must_be(key, "true or false"))
     }
 
     fn child(&self, key: &str) -> Result<Option<Fields<'a>>> {
-        let Some(value) = self.object.present(key) else { return Ok(None) };
+        let Some(value) = self.object.present(key) else {
+            return Ok(None);
+        };
         let object = Object::parse(value.get()).ok_or_else(|| self.must_be(key, "an object"))?;
-        Ok(Some(Fields { path: format!("{}{key}.", self.path), object }))
+        Ok(Some(Fields {
+            path: format!("{}{key}.", self.path),
+            object,
+        }))
     }
 }
 
@@ -253,10 +312,22 @@ mod tests {
             (r#"[{"name":"a","type":"carrier-pigeon"}]"#, "carrier-pigeon"),
             (r#"[{"name":"a","type":"stdio"}]"#, "servers[0].command"),
             (r#"[{"name":"a","type":"sse"}]"#, "servers[0].url"),
-            (r#"[{"name":"a","type":"stdio","command":"c","args":[1]}]"#, "servers[0].args"),
-            (r#"[{"name":"a","type":"stdio","command":"c","env":{"A":1}}]"#, "servers[0].env"),
-            (r#"[{"name":"a","type":"stdio","command":"c","env":{"A=B":"1"}}]"#, "servers[0].env"),
-            (r#"[{"name":"a","type":"stdio","command":"c","timeoutMs":-1}]"#, "servers[0].timeoutMs"),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","args":[1]}]"#,
+                "servers[0].args",
+            ),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","env":{"A":1}}]"#,
+                "servers[0].env",
+            ),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","env":{"A=B":"1"}}]"#,
+                "servers[0].env",
+            ),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","timeoutMs":-1}]"#,
+                "servers[0].timeoutMs",
+            ),
         ] {
             let message = problem(servers);
             assert!(message.contains(culprit), "{servers}: {message}");
@@ -274,9 +345,14 @@ mod tests {
             (r#"{"maxTotalTimeoutMs":-2}"#, "maxTotalTimeoutMs"),
             (r#"{"resetTimeoutOnProgress":1}"#, "resetTimeoutOnProgress"),
             (r#"{"tools":{"allow":"x"}}"#, "tools.allow"),
-            (r#"{"tools":{"allow":[],"block":[]}}"#, "either \"allow\" or \"block\", not both"),
+            (
+                r#"{"tools":{"allow":[],"block":[]}}"#,
+                "either \"allow\" or \"block\", not both",
+            ),
         ] {
-            let Err(error) = Options::parse(options, true) else { panic!("{options} was accepted") };
+            let Err(error) = Options::parse(options, true) else {
+                panic!("{options} was accepted")
+            };
             assert!(error.message().contains(culprit), "{options}: {error}");
         }
         assert!(Options::parse(r#"{"timeoutMs":"Infinity","maxTools":null}"#, true).is_ok());

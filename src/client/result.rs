@@ -12,7 +12,10 @@ use crate::json::{self, Object};
 /// `tool-error` when the tool reported a failure, `invalid-response` when the result is no result.
 pub(super) fn value(result: &RawValue) -> Result<String> {
     let object = Object::parse(result.get()).ok_or_else(|| {
-        Error::new(ErrorCode::InvalidResponse, "the answer to `tools/call` is not an object")
+        Error::new(
+            ErrorCode::InvalidResponse,
+            "the answer to `tools/call` is not an object",
+        )
     })?;
     let content = object.array("content").unwrap_or_default();
     let texts: Vec<&str> = content.iter().filter_map(|block| text_literal(block)).collect();
@@ -39,7 +42,11 @@ fn text_literal<'a>(block: &&'a RawValue) -> Option<&'a str> {
 }
 
 fn failure_text(texts: &[&str]) -> String {
-    let joined = texts.iter().filter_map(|text| json::string_lossy(text)).collect::<Vec<_>>().join("\n");
+    let joined = texts
+        .iter()
+        .filter_map(|text| json::string_lossy(text))
+        .collect::<Vec<_>>()
+        .join("\n");
     let trimmed = joined.trim_matches(is_js_space);
     if trimmed.is_empty() {
         return "MCP tool returned an error result".to_owned();
@@ -83,18 +90,32 @@ mod tests {
 
     #[test]
     fn odd_results_lose_nothing() {
-        assert_eq!(of(r#"{"content":null,"structuredContent":[1,2.50]}"#).unwrap(), "[1,2.50]");
+        assert_eq!(
+            of(r#"{"content":null,"structuredContent":[1,2.50]}"#).unwrap(),
+            "[1,2.50]"
+        );
         assert_eq!(of(r#"{"content":[],"structuredContent":null}"#).unwrap(), "null");
-        assert_eq!(of(r#"{"content":[{"type":"hologram","x":1}]}"#).unwrap(), r#"[{"type":"hologram","x":1}]"#);
-        assert_eq!(of(r#"{"content":[{"type":"text","text":"\ud800"}]}"#).unwrap(), r#""\ud800""#);
-        assert_eq!(of(r#"{"content":[{"type":"text","text":5},{"type":"text","text":"a"}]}"#).unwrap(), "\"a\"");
+        assert_eq!(
+            of(r#"{"content":[{"type":"hologram","x":1}]}"#).unwrap(),
+            r#"[{"type":"hologram","x":1}]"#
+        );
+        assert_eq!(
+            of(r#"{"content":[{"type":"text","text":"\ud800"}]}"#).unwrap(),
+            r#""\ud800""#
+        );
+        assert_eq!(
+            of(r#"{"content":[{"type":"text","text":5},{"type":"text","text":"a"}]}"#).unwrap(),
+            "\"a\""
+        );
         assert_eq!(of(r#"{"isError":false,"content":"?"}"#).unwrap(), "null");
         assert_eq!(of("[]").unwrap_err().code(), ErrorCode::InvalidResponse);
     }
 
     #[test]
     fn failures_are_trimmed_as_javascript_trims() {
-        let error = of(r#"{"isError":true,"content":[{"type":"text","text":"\ufeff\u00a0 a"},{"type":"text","text":"b\u0085\u2028"}]}"#);
+        let error = of(
+            r#"{"isError":true,"content":[{"type":"text","text":"\ufeff\u00a0 a"},{"type":"text","text":"b\u0085\u2028"}]}"#,
+        );
         assert_eq!(error.unwrap_err().message(), "MCP tool error: a\nb\u{85}");
         let error = of(r#"{"isError":true,"content":[{"type":"text","text":"  "}]}"#);
         assert_eq!(error.unwrap_err().message(), "MCP tool returned an error result");

@@ -103,7 +103,11 @@ impl Toolset {
     ) -> Self {
         let candidates: Vec<_> = servers
             .iter()
-            .map(|server| Candidate { name: server.name.clone(), identity: server.identity(), extras: server.extras() })
+            .map(|server| Candidate {
+                name: server.name.clone(),
+                identity: server.identity(),
+                extras: server.extras(),
+            })
             .collect();
         let resolution = collision::resolve(&candidates);
         for diagnostic in resolution.diagnostics {
@@ -125,8 +129,19 @@ impl Toolset {
                 })
             })
             .collect();
-        let tasks = Tasks { runtime, tracker: TaskTracker::new(), closing: CancellationToken::new() };
-        Self(Arc::new(Shared { options, servers, routes: OnceLock::new(), listener, clock, tasks }))
+        let tasks = Tasks {
+            runtime,
+            tracker: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        };
+        Self(Arc::new(Shared {
+            options,
+            servers,
+            routes: OnceLock::new(),
+            listener,
+            clock,
+            tasks,
+        }))
     }
 
     /// Connects all servers at once and projects what they list: the catalogue as JSON text. A server that fails is
@@ -135,19 +150,20 @@ impl Toolset {
     /// # Errors
     /// `closed` when the toolset is closed meanwhile.
     pub(crate) async fn connect(&self) -> Result<String> {
-        let permits = Arc::new(Semaphore::new(self.0.options.max_parallel_connects.min(Semaphore::MAX_PERMITS)));
+        let permits = Arc::new(Semaphore::new(
+            self.0.options.max_parallel_connects.min(Semaphore::MAX_PERMITS),
+        ));
         let mut attempts = JoinSet::new();
         for index in 0..self.0.servers.len() {
             let shared = Arc::clone(&self.0);
             let permits = Arc::clone(&permits);
-            attempts.spawn_on(
-                async move {
-                    // The semaphore is never closed.
-                    let _permit = permits.acquire_owned().await.ok();
-                    (index, shared.connect_server(index).await)
-                },
-                &self.0.tasks.runtime,
-            );
+            let attempt = async move {
+                // The semaphore is never closed.
+                let _permit = permits.acquire_owned().await.ok();
+                (index, shared.connect_server(index).await)
+            };
+            // Tracked, so that `close` waits for what is only just being started.
+            attempts.spawn_on(self.0.tasks.tracker.track_future(attempt), &self.0.tasks.runtime);
         }
         let mut listings: Vec<Vec<ListedTool>> = self.0.servers.iter().map(|_| Vec::new()).collect();
         while let Some(attempt) = attempts.join_next().await {
@@ -212,7 +228,9 @@ impl Toolset {
 impl Shared {
     /// Brings one server up, or tells why not. Gives what it lists.
     async fn connect_server(&self, index: usize) -> Vec<ListedTool> {
-        let Some(server) = self.servers.get(index) else { return Vec::new() };
+        let Some(server) = self.servers.get(index) else {
+            return Vec::new();
+        };
         let launch = match &server.config.endpoint {
             Endpoint::Stdio(launch) if self.options.stdio => launch,
             endpoint => return self.refuse(server, endpoint),
@@ -231,14 +249,13 @@ impl Shared {
             tasks: &self.tasks,
         };
         let started = |group| *server.group.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
-        let outcome = tokio::select! {
-            () = self.tasks.closing.cancelled() => Err(closed("while it was connecting")),
-            outcome = attempt.run(started) => outcome,
-        };
-        match outcome {
+        match attempt.run(started).await {
             Ok(connected) => self.admit(server, connected),
             Err(error) => {
-                let text = format!("MCP server {} is not available: {error}", json::quote(&server.config.name));
+                let text = format!(
+                    "MCP server {} is not available: {error}",
+                    json::quote(&server.config.name)
+                );
                 self.fail(server, Rule::ConnectionFailure, error, text);
                 Vec::new()
             }
@@ -266,9 +283,9 @@ impl Shared {
         let name = json::quote(&server.config.name);
         let text = match endpoint {
             Endpoint::Stdio(_) => format!(
-                "MCP server {name} uses stdio, which this entry point does not start: it also serves Workers, and \
-                 workerd has no processes. On Node or Bun import `espalier/node` (for users of the reference package: \
-                 @kuralle-agents/mcp/node)"
+                "MCP server {name} uses stdio, which is off here: this entry point starts no processes, as Workers \
+                 cannot (workerd has none). On Node or Bun import `espalier/node`, which stands where \
+                 @kuralle-agents/mcp/node does for users of that package"
             ),
             Endpoint::Remote { kind, .. } => {
                 format!("MCP server {name} uses {kind}, which this version does not connect to; it connects over stdio")
@@ -284,7 +301,8 @@ impl Shared {
         if matches!(*state, State::Connecting) {
             *state = State::Unavailable(Arc::new(error));
             drop(state);
-            self.listener.diagnostic(Diagnostic::new(rule, &server.config.name, text));
+            self.listener
+                .diagnostic(Diagnostic::new(rule, &server.config.name, text));
         }
     }
 
@@ -295,7 +313,11 @@ impl Shared {
             .iter()
             .zip(listings)
             .enumerate()
-            .map(|(index, (server, tools))| ServerListing { server: index, projected_name: &server.projected_name, tools })
+            .map(|(index, (server, tools))| ServerListing {
+                server: index,
+                projected_name: &server.projected_name,
+                tools,
+            })
             .collect();
         let (tools, diagnostics) = project::project(&listings, &self.options.filter);
         for diagnostic in diagnostics {
@@ -311,7 +333,15 @@ impl Shared {
         text.push(']');
         let routes = tools
             .into_iter()
-            .map(|tool| (tool.name, Route { server: tool.server, remote_name: tool.tool.name.clone() }))
+            .map(|tool| {
+                (
+                    tool.name,
+                    Route {
+                        server: tool.server,
+                        remote_name: tool.tool.name.clone(),
+                    },
+                )
+            })
             .collect();
         // Set once: a toolset is connected once.
         drop(self.routes.set(routes));
@@ -323,14 +353,23 @@ impl Shared {
     }
 
     fn start_call(self: &Arc<Self>, call: Call) -> Result<()> {
+        let Call {
+            id,
+            tool,
+            arguments,
+            timeout,
+            report_progress,
+        } = call;
         if self.tasks.closing.is_cancelled() {
             return Err(closed("before the call"));
         }
         let unknown = || {
-            let message = format!("there is no tool named {}", json::quote(&call.tool));
-            Error::new(ErrorCode::InvalidArguments, message)
+            Error::new(
+                ErrorCode::InvalidArguments,
+                format!("there is no tool named {}", json::quote(&tool)),
+            )
         };
-        let route = self.route(&call.tool).ok_or_else(unknown)?;
+        let route = self.route(&tool).ok_or_else(unknown)?;
         let server = self.servers.get(route.server).ok_or_else(unknown)?;
         let state = server.state();
         let connection = match &*state {
@@ -340,42 +379,86 @@ impl Shared {
             State::Connecting => return Err(Error::new(ErrorCode::Unavailable, "the toolset is still connecting")),
         };
         let patience = Patience {
-            timeout: call.timeout.or(server.config.timeout).unwrap_or(self.options.patience.timeout),
+            timeout: timeout
+                .or(server.config.timeout)
+                .unwrap_or(self.options.patience.timeout),
             ..self.options.patience
         };
         let resets = patience.reset_on_progress && patience.timeout != Timeout::NONE;
         let request = Request {
             method: "tools/call",
-            params: Params::new().text("name", &route.remote_name).raw("arguments", &call.arguments),
+            params: Params::new()
+                .text("name", &route.remote_name)
+                .raw("arguments", &arguments),
             patience,
-            key: Some(call.id),
-            progress: match (call.report_progress, resets) {
+            key: Some(id),
+            progress: match (report_progress, resets) {
                 (true, _) => ProgressUse::Report,
                 (false, true) => ProgressUse::Patience,
                 (false, false) => ProgressUse::None,
             },
-            waiter: self.waiter(call.id, route.server, route.remote_name.clone()),
+            waiter: self.waiter(id, route.server, route.remote_name.clone()),
         };
-        connection.request(request).map_err(|(refused, _)| match refused {
-            Refused::Busy => busy(server),
-            Refused::Gone(Some(error)) => unavailable(server, &error),
-            Refused::Gone(None) => closed("before the call"),
-        })
+        let Err((refused, waiter)) = connection.request(request) else {
+            return Ok(());
+        };
+        drop(state);
+        waiter(match refused {
+            Refused::Busy => Ended::Busy,
+            Refused::Gone(Some(error)) => Ended::NotSent(error),
+            Refused::Gone(None) => Ended::Closed,
+        });
+        Ok(())
     }
 
     fn waiter(self: &Arc<Self>, id: CallId, server: usize, tool: String) -> Waiter {
-        let shared = Arc::clone(self);
+        let debt = Debt {
+            shared: Arc::clone(self),
+            id,
+            paid: false,
+        };
         let started = self.clock.now();
         Box::new(move |ended| {
-            let Some(server) = shared.servers.get(server) else { return };
+            let shared = Arc::clone(&debt.shared);
+            let Some(server) = shared.servers.get(server) else {
+                return;
+            };
             let end = call_end(ended, server, &tool);
             let problem = match &end {
                 CallEnd::Failed(error) => Some(error.message()),
                 CallEnd::Value(_) | CallEnd::Aborted => None,
             };
-            server.figures.note(shared.clock.now().saturating_duration_since(started), problem);
-            shared.listener.settled(id, end);
+            server
+                .figures
+                .note(shared.clock.now().saturating_duration_since(started), problem);
+            debt.pay(end);
         })
+    }
+}
+
+/// The end that a caller is owed. A waiter that is dropped unheard, by a task that failed, still settles its call.
+struct Debt {
+    shared: Arc<Shared>,
+    id: CallId,
+    paid: bool,
+}
+
+impl Debt {
+    fn pay(mut self, end: CallEnd) {
+        self.paid = true;
+        self.shared.listener.settled(self.id, end);
+    }
+}
+
+impl Drop for Debt {
+    fn drop(&mut self) {
+        if !self.paid {
+            let error = Error::new(
+                ErrorCode::ConnectionLost,
+                "the connection failed; the outcome of the call is unknown",
+            );
+            self.shared.listener.settled(self.id, CallEnd::Failed(error));
+        }
     }
 }
 
@@ -399,7 +482,14 @@ impl Server {
         let figures = self.figures.summary();
         let latency = figures.latency.map_or_else(
             || "null".to_owned(),
-            |[p50, p95, p99]| format!("{{\"p50\":{},\"p95\":{},\"p99\":{}}}", millis(p50), millis(p95), millis(p99)),
+            |[p50, p95, p99]| {
+                format!(
+                    "{{\"p50\":{},\"p95\":{},\"p99\":{}}}",
+                    millis(p50),
+                    millis(p95),
+                    millis(p99)
+                )
+            },
         );
         format!(
             "{{\"name\":{},\"projectedName\":{},\"type\":{},\"state\":{},\"era\":{},\"protocolVersion\":{},\
@@ -411,18 +501,30 @@ impl Server {
             json::quote(name),
             quoted(live.map(|live| live.established.revision.era().name())),
             quoted(live.map(|live| live.established.revision.name())),
-            live.and_then(|live| live.established.server_info.as_deref()).map_or("null", |info| info.get()),
+            live.and_then(|live| live.established.server_info.as_deref())
+                .map_or("null", |info| info.get()),
             live.map_or(0, |live| live.tools),
             live.map_or_else(|| "null".to_owned(), |live| millis(live.took)),
             figures.calls,
             figures.errors,
-            quoted(cause.as_ref().map(|error| error.message()).or(figures.last_error.as_deref())),
+            quoted(
+                cause
+                    .as_ref()
+                    .map(|error| error.message())
+                    .or(figures.last_error.as_deref())
+            ),
         )
     }
 }
 
 fn call_end(ended: Ended, server: &Server, tool: &str) -> CallEnd {
-    let of = || format!("the call of tool {} of MCP server {}", json::quote(tool), json::quote(&server.config.name));
+    let of = || {
+        format!(
+            "the call of tool {} of MCP server {}",
+            json::quote(tool),
+            json::quote(&server.config.name)
+        )
+    };
     CallEnd::Failed(match ended {
         Ended::Result(result) => match result::value(&result) {
             Ok(value) => return CallEnd::Value(value),
@@ -435,8 +537,16 @@ fn call_end(ended: Ended, server: &Server, tool: &str) -> CallEnd {
             Error::new(ErrorCode::ServerError, message).with_data(error.to_json())
         }
         Ended::TimedOut { waited } => {
-            let message = format!("{} timed out after {} ms; its outcome is unknown", of(), waited.as_millis());
+            let message = format!(
+                "{} timed out after {} ms; its outcome is unknown",
+                of(),
+                waited.as_millis()
+            );
             Error::new(ErrorCode::Timeout, message)
+        }
+        Ended::TooLong { bytes } => {
+            let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
+            Error::new(ErrorCode::TooLarge, message)
         }
         Ended::Lost(error) => {
             let message = format!("{} lost its connection: {error}; its outcome is unknown", of());
@@ -449,22 +559,32 @@ fn call_end(ended: Ended, server: &Server, tool: &str) -> CallEnd {
             );
             Error::new(ErrorCode::Closed, message)
         }
+        Ended::NotSent(error) => unavailable(server, &error),
         Ended::Busy => busy(server),
     })
 }
 
 fn closed(when: &str) -> Error {
-    Error::new(ErrorCode::Closed, format!("the toolset was closed {when}; its servers are unavailable"))
+    Error::new(
+        ErrorCode::Closed,
+        format!("the toolset was closed {when}; its servers are unavailable"),
+    )
 }
 
 fn busy(server: &Server) -> Error {
     let name = json::quote(&server.config.name);
-    Error::new(ErrorCode::Unavailable, format!("MCP server {name} does not keep up: too much waits to be sent or answered"))
+    Error::new(
+        ErrorCode::Unavailable,
+        format!("MCP server {name} does not keep up: too much waits to be sent or answered"),
+    )
 }
 
 fn unavailable(server: &Server, cause: &Error) -> Error {
     let name = json::quote(&server.config.name);
-    Error::new(ErrorCode::Unavailable, format!("MCP server {name} is unavailable: {cause}"))
+    Error::new(
+        ErrorCode::Unavailable,
+        format!("MCP server {name} is unavailable: {cause}"),
+    )
 }
 
 fn millis(duration: Duration) -> String {

@@ -28,7 +28,11 @@ impl Redactor {
 
     pub(crate) fn redact(&self, text: &str) -> String {
         let blanked = self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), BLANK) } else { text }
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), BLANK)
+            } else {
+                text
+            }
         });
         blank_bearer_tokens(&blanked)
     }
@@ -45,7 +49,10 @@ fn blank_bearer_tokens(text: &str) -> String {
         out.push_str(text.get(from..token).unwrap_or_default());
         let rest = text.get(token..).unwrap_or_default();
         let spaces = rest.len() - rest.trim_start_matches(' ').len();
-        let length = rest.trim_start_matches(' ').find(|c: char| !is_token_char(c)).unwrap_or(rest.len() - spaces);
+        let length = rest
+            .trim_start_matches(' ')
+            .find(|c: char| !is_token_char(c))
+            .unwrap_or(rest.len() - spaces);
         if length > 0 {
             out.push_str(BLANK);
         }

@@ -19,10 +19,16 @@ pub(crate) struct WireError {
 impl WireError {
     pub(crate) fn parse(raw: &RawValue) -> Self {
         let Some(object) = Object::parse(raw.get()) else {
-            return Self { message: raw.get().to_owned(), ..Self::default() };
+            return Self {
+                message: raw.get().to_owned(),
+                ..Self::default()
+            };
         };
         Self {
-            code: object.get("code").and_then(|code| json::parse::<i64>(code.get())).unwrap_or_default(),
+            code: object
+                .get("code")
+                .and_then(|code| json::parse::<i64>(code.get()))
+                .unwrap_or_default(),
             message: object
                 .get("message")
                 .and_then(|message| json::string_lossy(message.get()))

@@ -19,8 +19,11 @@ pub(crate) struct Established {
 
 /// The `params` of `initialize`. A capability is declared only with a handler behind it, and there is none yet.
 pub(crate) fn initialize_params(client_name: &str, client_version: &str) -> Params {
-    let client_info =
-        format!("{{\"name\":{},\"version\":{}}}", json::quote(client_name), json::quote(client_version));
+    let client_info = format!(
+        "{{\"name\":{},\"version\":{}}}",
+        json::quote(client_name),
+        json::quote(client_version)
+    );
     Params::new()
         .text("protocolVersion", Revision::NEWEST_SESSION.name())
         .raw("capabilities", "{}")
@@ -33,15 +36,26 @@ pub(crate) fn initialize_params(client_name: &str, client_version: &str) -> Para
 /// `invalid-response` when it is no such answer, or names a revision that has no session or that nobody knows: then the
 /// client has to disconnect.
 pub(crate) fn read_initialize_result(result: &RawValue) -> Result<Established> {
-    let object = Object::parse(result.get())
-        .ok_or_else(|| Error::new(ErrorCode::InvalidResponse, "the answer to `initialize` is not an object"))?;
-    let version = object.string("protocolVersion").ok_or_else(|| {
-        Error::new(ErrorCode::InvalidResponse, "the answer to `initialize` names no protocol version")
+    let object = Object::parse(result.get()).ok_or_else(|| {
+        Error::new(
+            ErrorCode::InvalidResponse,
+            "the answer to `initialize` is not an object",
+        )
     })?;
-    let revision =
-        Revision::parse(&version).filter(|revision| revision.era() == Era::Session).ok_or_else(|| {
-            let supported: Vec<_> =
-                Revision::ALL.into_iter().filter(|r| r.era() == Era::Session).map(Revision::name).collect();
+    let version = object.string("protocolVersion").ok_or_else(|| {
+        Error::new(
+            ErrorCode::InvalidResponse,
+            "the answer to `initialize` names no protocol version",
+        )
+    })?;
+    let revision = Revision::parse(&version)
+        .filter(|revision| revision.era() == Era::Session)
+        .ok_or_else(|| {
+            let supported: Vec<_> = Revision::ALL
+                .into_iter()
+                .filter(|r| r.era() == Era::Session)
+                .map(Revision::name)
+                .collect();
             let shown: String = version.chars().take(LONGEST_SHOWN_VERSION).collect();
             Error::new(
                 ErrorCode::InvalidResponse,
@@ -55,7 +69,9 @@ pub(crate) fn read_initialize_result(result: &RawValue) -> Result<Established> {
     Ok(Established {
         revision,
         server_info: object.present("serverInfo").map(ToOwned::to_owned),
-        announces_tools: object.object("capabilities").is_some_and(|c| c.present("tools").is_some()),
+        announces_tools: object
+            .object("capabilities")
+            .is_some_and(|c| c.present("tools").is_some()),
     })
 }
 
@@ -89,7 +105,10 @@ mod tests {
         for version in ["1999-01-01", "2026-07-28", ""] {
             let error = read(&format!(r#"{{"protocolVersion":"{version}","capabilities":{{}}}}"#)).unwrap_err();
             assert_eq!(error.code(), ErrorCode::InvalidResponse);
-            assert!(error.message().contains(version) && error.message().contains("2025-11-25, 2025-06-18"), "{error}");
+            assert!(
+                error.message().contains(version) && error.message().contains("2025-11-25, 2025-06-18"),
+                "{error}"
+            );
         }
         for text in ["[]", "{}", r#"{"protocolVersion":3}"#] {
             assert_eq!(read(text).unwrap_err().code(), ErrorCode::InvalidResponse, "{text}");

@@ -11,10 +11,24 @@ use crate::json::{self, Object};
 /// One message as it was read.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
-    Request { id: Id<'a>, method: Cow<'a, str>, params: Option<&'a RawValue> },
-    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Request {
+        id: Id<'a>,
+        method: Cow<'a, str>,
+        #[cfg_attr(
+            not(test),
+            expect(dead_code, reason = "a client declares no capability whose requests it would read")
+        )]
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
     /// An answer; without an `id` when its sender could not read the request.
-    Response { id: Option<Id<'a>>, outcome: Result<&'a RawValue, WireError> },
+    Response {
+        id: Option<Id<'a>>,
+        outcome: Result<&'a RawValue, WireError>,
+    },
 }
 
 /// The `id` of a request as the text it was sent as, so that an answer repeats its value and type.
@@ -69,7 +83,11 @@ impl<'a> Id<'a> {
         const LARGEST: f64 = 9_007_199_254_740_991.0;
         json::parse::<u64>(self.0.get()).or_else(|| {
             let double = json::parse::<f64>(self.0.get())?;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be whole and in range"
+            )]
             (double.fract() == 0.0 && (0.0..=LARGEST).contains(&double)).then_some(double as u64)
         })
     }
@@ -145,7 +163,11 @@ pub(crate) fn result(id: Id<'_>, result: &str) -> String {
 }
 
 pub(crate) fn error(id: Id<'_>, error: &WireError) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{}}}", id.text(), error.to_json())
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{}}}",
+        id.text(),
+        error.to_json()
+    )
 }
 
 fn push_params(line: &mut String, params: &Params) {
@@ -174,8 +196,10 @@ mod tests {
             Message::parse(r#"{"id":3,"result":null,"error":null}"#).unwrap(),
             Message::Response { id: Some(id), outcome: Ok(result) } if id.number() == Some(3) && result.get() == "null"
         ));
-        let Message::Response { id: None, outcome: Err(error) } =
-            Message::parse(r#"{"id":null,"error":{"code":-32700,"message":"bad","data":[1]}}"#).unwrap()
+        let Message::Response {
+            id: None,
+            outcome: Err(error),
+        } = Message::parse(r#"{"id":null,"error":{"code":-32700,"message":"bad","data":[1]}}"#).unwrap()
         else {
             panic!("an error without an id is an answer");
         };
@@ -187,16 +211,31 @@ mod tests {
         for text in ["", "ready", "123", "null", "[]", "\"{}\"", "{\"a\":1"] {
             assert_eq!(Message::parse(text).unwrap_err(), Unreadable::NotAnObject, "{text}");
         }
-        for text in ["{}", r#"{"id":1}"#, r#"{"id":null,"method":"x"}"#, r#"{"id":[1],"method":"x"}"#, r#"{"method":1}"#] {
+        for text in [
+            "{}",
+            r#"{"id":1}"#,
+            r#"{"id":null,"method":"x"}"#,
+            r#"{"id":[1],"method":"x"}"#,
+            r#"{"method":1}"#,
+        ] {
             assert_eq!(Message::parse(text).unwrap_err(), Unreadable::NotAMessage, "{text}");
         }
     }
 
     #[test]
     fn ids_match_by_value_even_when_written_as_doubles() {
-        for (text, number) in [("7", Some(7)), ("7.0", Some(7)), ("7e0", Some(7)), ("7.5", None), ("-1", None), ("\"7\"", None)] {
+        for (text, number) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("7e0", Some(7)),
+            ("7.5", None),
+            ("-1", None),
+            ("\"7\"", None),
+        ] {
             let message = format!("{{\"id\":{text},\"result\":{{}}}}");
-            let Message::Response { id: Some(id), .. } = Message::parse(&message).unwrap() else { panic!("{text}") };
+            let Message::Response { id: Some(id), .. } = Message::parse(&message).unwrap() else {
+                panic!("{text}")
+            };
             assert_eq!(id.number(), number, "{text}");
         }
     }
@@ -206,11 +245,27 @@ mod tests {
         let params = Params::new().text("name", "a\n\"b\"").raw("arguments", "{}");
         let line = request(4, "tools/call", &params, Some(4));
         assert!(!line.contains('\n'));
-        let Message::Request { id, params: Some(params), .. } = Message::parse(&line).unwrap() else { panic!("{line}") };
+        let Message::Request {
+            id,
+            params: Some(params),
+            ..
+        } = Message::parse(&line).unwrap()
+        else {
+            panic!("{line}")
+        };
         assert_eq!(id.number(), Some(4));
-        assert_eq!(params.get(), r#"{"name":"a\n\"b\"","arguments":{},"_meta":{"progressToken":4}}"#);
-        assert_eq!(request(1, "tools/list", &Params::new(), None), r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        assert_eq!(
+            params.get(),
+            r#"{"name":"a\n\"b\"","arguments":{},"_meta":{"progressToken":4}}"#
+        );
+        assert_eq!(
+            request(1, "tools/list", &Params::new(), None),
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#
+        );
         assert_eq!(result(id, "{}"), r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
-        assert_eq!(notification("notifications/initialized", &Params::new()), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert_eq!(
+            notification("notifications/initialized", &Params::new()),
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#
+        );
     }
 }

@@ -29,8 +29,13 @@ pub(crate) enum Revision {
 
 impl Revision {
     /// Every revision, newest first.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::V2026_07_28,
+        Self::V2025_11_25,
+        Self::V2025_06_18,
+        Self::V2025_03_26,
+        Self::V2024_11_05,
+    ];
 
     /// What `initialize` offers: the newest revision that has a handshake.
     pub(crate) const NEWEST_SESSION: Self = Self::V2025_11_25;
@@ -72,7 +77,10 @@ mod tests {
             assert_eq!(Revision::parse(revision.name()), Some(revision));
         }
         assert!(Revision::ALL.is_sorted_by(|a, b| a.name() > b.name()));
-        assert_eq!(Revision::ALL.into_iter().find(|r| r.era() == Era::Session), Some(Revision::NEWEST_SESSION));
+        assert_eq!(
+            Revision::ALL.into_iter().find(|r| r.era() == Era::Session),
+            Some(Revision::NEWEST_SESSION)
+        );
         assert_eq!(Revision::parse("2025-11-26"), None);
     }
 }

@@ -19,7 +19,14 @@ pub(crate) struct Remote {
 pub(crate) fn pair(congested: bool) -> (MemoryTransport, Remote) {
     let (outgoing, heard) = mpsc::unbounded_channel();
     let (says, incoming) = mpsc::channel(16);
-    (MemoryTransport { outgoing, incoming, congested }, Remote { heard, says })
+    (
+        MemoryTransport {
+            outgoing,
+            incoming,
+            congested,
+        },
+        Remote { heard, says },
+    )
 }
 
 impl Transport for MemoryTransport {

@@ -28,6 +28,11 @@ pub(crate) trait Transport: Send + 'static {
 #[derive(Debug)]
 pub(crate) enum Received {
     Message(String),
+    /// A message over the size limit, which is gone; the request that it answered, where it was an answer.
+    TooLong {
+        bytes: u64,
+        answers: Option<u64>,
+    },
     /// A breach of the framing that cost nothing but itself.
     Violation(Violation),
     /// The connection is gone, and why. Nothing follows.

@@ -1,7 +1,6 @@
 //! One side of a connection without its wire: what was asked and not yet answered, cancelled, timed out or under way.
 //! Text comes in, actions go out, time is an argument. It never awaits, reads no clock and owns no channel.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -73,7 +72,13 @@ pub(crate) enum Action<W> {
 pub(crate) enum Outcome {
     Result(Box<RawValue>),
     Error(WireError),
-    TimedOut { waited: Duration },
+    TimedOut {
+        waited: Duration,
+    },
+    /// It was answered, with a message over the size limit.
+    TooLong {
+        bytes: u64,
+    },
     Cancelled,
 }
 
@@ -90,7 +95,7 @@ pub(crate) enum Violation {
     UnknownAnswer,
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// A message over the size limit; the request it may have answered times out.
+    /// A message over the size limit that answers nothing.
     TooLong,
     /// Messages to a server that does not read were dropped.
     Unsent,
@@ -101,7 +106,9 @@ impl Violation {
         match self {
             Self::NotJson => "it sent text that is not a JSON-RPC message; the text was skipped",
             Self::NotAMessage => "it sent a JSON object that is not a JSON-RPC message; the object was skipped",
-            Self::Batch => "it sent an array of messages, which the negotiated revision does not have; the array was skipped",
+            Self::Batch => {
+                "it sent an array of messages, which the negotiated revision does not have; the array was skipped"
+            }
             Self::UnknownAnswer => "it answered a request that was never made; the answer was skipped",
             Self::NotUtf8 => "it sent bytes that are not UTF-8; they were replaced by U+FFFD",
             Self::TooLong => "it sent a message over the size limit (`maxMessageBytes`); the message was skipped",
@@ -140,7 +147,12 @@ impl<W> Peer<W> {
     pub(crate) fn request(&mut self, request: Request<W>, now: Instant) {
         let id = self.next_id;
         self.next_id += 1;
-        let line = message::request(id, request.method, &request.params, (request.progress != ProgressUse::None).then_some(id));
+        let line = message::request(
+            id,
+            request.method,
+            &request.params,
+            (request.progress != ProgressUse::None).then_some(id),
+        );
         self.actions.push_back(Action::Send(line));
         let pending = Pending {
             key: request.key,
@@ -161,7 +173,8 @@ impl<W> Peer<W> {
     }
 
     pub(crate) fn notify(&mut self, method: &str, params: &Params) {
-        self.actions.push_back(Action::Send(message::notification(method, params)));
+        self.actions
+            .push_back(Action::Send(message::notification(method, params)));
     }
 
     /// Gives up the request of this name: the other side is told, the waiter hears `Cancelled`. Unknown names are the
@@ -170,7 +183,10 @@ impl<W> Peer<W> {
         let Some(id) = self.keys.get(&key).copied() else { return };
         if let Some(pending) = self.take(id) {
             self.send_cancelled(id, pending.method, reason);
-            self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome: Outcome::Cancelled });
+            self.actions.push_back(Action::Settled {
+                waiter: pending.waiter,
+                outcome: Outcome::Cancelled,
+            });
         }
     }
 
@@ -180,6 +196,14 @@ impl<W> Peer<W> {
             return self.handle_batch(text, now);
         }
         self.handle_one(text, now);
+    }
+
+    /// Hears that a message over the size limit went by, and which request it answered, where it was an answer.
+    pub(crate) fn handle_too_long(&mut self, bytes: u64, answers: Option<u64>) {
+        match answers.filter(|id| *id < self.next_id) {
+            Some(id) => self.settle(id, Outcome::TooLong { bytes }),
+            None => self.violation(Violation::TooLong),
+        }
     }
 
     /// Lets the requests go whose time is up.
@@ -194,7 +218,10 @@ impl<W> Peer<W> {
             };
             let waited = now.saturating_duration_since(pending.started);
             self.send_cancelled(id, pending.method, "the request timed out");
-            self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome: Outcome::TimedOut { waited } });
+            self.actions.push_back(Action::Settled {
+                waiter: pending.waiter,
+                outcome: Outcome::TimedOut { waited },
+            });
         }
     }
 
@@ -224,7 +251,9 @@ impl<W> Peer<W> {
         match json::array(text) {
             None => self.violation(Violation::NotJson),
             Some(_) if !self.revision.is_some_and(Revision::has_batches) => self.violation(Violation::Batch),
-            Some(messages) => messages.into_iter().for_each(|message| self.handle_one(message.get(), now)),
+            Some(messages) => messages
+                .into_iter()
+                .for_each(|message| self.handle_one(message.get(), now)),
         }
     }
 
@@ -232,7 +261,7 @@ impl<W> Peer<W> {
         match Message::parse(text) {
             Ok(Message::Response { id, outcome }) => self.handle_response(id, outcome),
             Ok(Message::Request { id, method, .. }) => self.answer(id, &method),
-            Ok(Message::Notification { method, params }) => self.handle_notification(method, params, now),
+            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
             Err(Unreadable::NotAnObject) => self.violation(Violation::NotJson),
             Err(Unreadable::NotAMessage) => self.violation(Violation::NotAMessage),
         }
@@ -242,34 +271,50 @@ impl<W> Peer<W> {
         let Some(id) = id.and_then(Id::number).filter(|id| *id < self.next_id) else {
             return self.violation(Violation::UnknownAnswer);
         };
-        // An answer that comes late or twice is the ordinary race with a cancel or a timeout.
-        let Some(pending) = self.take(id) else { return };
-        let outcome = match outcome {
-            Ok(result) => Outcome::Result(result.to_owned()),
-            Err(error) => Outcome::Error(error),
-        };
-        self.actions.push_back(Action::Settled { waiter: pending.waiter, outcome });
+        self.settle(
+            id,
+            match outcome {
+                Ok(result) => Outcome::Result(result.to_owned()),
+                Err(error) => Outcome::Error(error),
+            },
+        );
+    }
+
+    /// An answer that comes late or twice is the ordinary race with a cancel or a timeout, and changes nothing.
+    fn settle(&mut self, id: u64, outcome: Outcome) {
+        if let Some(pending) = self.take(id) {
+            self.actions.push_back(Action::Settled {
+                waiter: pending.waiter,
+                outcome,
+            });
+        }
     }
 
     fn answer(&mut self, id: Id<'_>, method: &str) {
-        let answer = match method {
-            "ping" => message::result(id, "{}"),
-            _ => {
-                let error = WireError { code: METHOD_NOT_FOUND, message: "method not found".to_owned(), data: None };
-                message::error(id, &error)
-            }
+        let answer = if method == "ping" {
+            message::result(id, "{}")
+        } else {
+            let error = WireError {
+                code: METHOD_NOT_FOUND,
+                message: "method not found".to_owned(),
+                data: None,
+            };
+            message::error(id, &error)
         };
         self.actions.push_back(Action::Send(answer));
     }
 
-    fn handle_notification(&mut self, method: Cow<'_, str>, params: Option<&RawValue>, now: Instant) {
+    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Instant) {
         // Every other notification is for features that this side did not ask for.
         if method != "notifications/progress" {
             return;
         }
         let Some(params) = params else { return };
-        let token = Object::parse(params.get()).and_then(|object| json::parse::<u64>(object.get("progressToken")?.get()));
-        let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else { return };
+        let token =
+            Object::parse(params.get()).and_then(|object| json::parse::<u64>(object.get("progressToken")?.get()));
+        let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else {
+            return;
+        };
         if pending.progress == ProgressUse::None {
             return;
         }
@@ -283,7 +328,10 @@ impl<W> Peer<W> {
             }
         }
         if let (ProgressUse::Report, Some(key)) = (pending.progress, pending.key) {
-            self.actions.push_back(Action::Progress { key, params: params.to_owned() });
+            self.actions.push_back(Action::Progress {
+                key,
+                params: params.to_owned(),
+            });
         }
     }
 
@@ -315,7 +363,11 @@ impl<W> Peer<W> {
 impl Patience {
     /// The same time limit whatever happens.
     pub(crate) const fn flat(timeout: Timeout) -> Self {
-        Self { timeout, reset_on_progress: false, max_total: Timeout::NONE }
+        Self {
+            timeout,
+            reset_on_progress: false,
+            max_total: Timeout::NONE,
+        }
     }
 
     fn deadline(self, started: Instant, now: Instant) -> Option<Instant> {

@@ -9,14 +9,26 @@ struct Side {
 
 impl Side {
     fn new() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "any instant will do as the zero of a simulated clock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "any instant will do as the zero of a simulated clock"
+        )]
         let start = Instant::now();
-        Self { peer: Peer::new(), start }
+        Self {
+            peer: Peer::new(),
+            start,
+        }
     }
 
     fn call(&mut self, waiter: &'static str, key: u64, patience: Patience, at: Duration) {
-        let request =
-            Request { method: "tools/call", params: Params::new(), patience, key: Some(key), progress: ProgressUse::Report, waiter };
+        let request = Request {
+            method: "tools/call",
+            params: Params::new(),
+            patience,
+            key: Some(key),
+            progress: ProgressUse::Report,
+            waiter,
+        };
         self.peer.request(request, self.start + at);
     }
 
@@ -34,10 +46,26 @@ impl Side {
         std::iter::from_fn(|| self.peer.poll_action())
             .map(|action| match action {
                 Action::Send(line) => line,
-                Action::Settled { waiter, outcome: Outcome::Result(result) } => format!("{waiter} = {}", result.get()),
-                Action::Settled { waiter, outcome: Outcome::Error(error) } => format!("{waiter} ! {}", error.code),
-                Action::Settled { waiter, outcome: Outcome::TimedOut { waited } } => format!("{waiter} late {}", waited.as_secs()),
-                Action::Settled { waiter, outcome: Outcome::Cancelled } => format!("{waiter} cancelled"),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::Result(result),
+                } => format!("{waiter} = {}", result.get()),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::Error(error),
+                } => format!("{waiter} ! {}", error.code),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::TimedOut { waited },
+                } => format!("{waiter} late {}", waited.as_secs()),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::TooLong { bytes },
+                } => format!("{waiter} long {bytes}"),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::Cancelled,
+                } => format!("{waiter} cancelled"),
                 Action::Progress { key, params } => format!("progress {key} {}", params.get()),
                 Action::Violation(violation) => format!("{violation:?}"),
             })
@@ -46,7 +74,11 @@ impl Side {
 }
 
 fn patience(seconds: u64) -> Patience {
-    Patience { timeout: Timeout::after(SECOND * u32::try_from(seconds).unwrap()), reset_on_progress: true, max_total: Timeout::NONE }
+    Patience {
+        timeout: Timeout::after(SECOND * u32::try_from(seconds).unwrap()),
+        reset_on_progress: true,
+        max_total: Timeout::NONE,
+    }
 }
 
 #[test]
@@ -55,12 +87,27 @@ fn answers_find_their_requests_in_any_order_and_once() {
     side.call("a", 10, patience(60), Duration::ZERO);
     side.call("b", 11, patience(60), Duration::ZERO);
     assert_eq!(side.actions().len(), 2);
-    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#), [r#"b = {"x":1}"#]);
-    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}"#), ["a ! -32602"]);
-    assert!(side.hear(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#).is_empty(), "a second answer is ignored quietly");
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#),
+        [r#"b = {"x":1}"#]
+    );
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}"#),
+        ["a ! -32602"]
+    );
+    assert!(
+        side.hear(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#).is_empty(),
+        "a second answer is ignored quietly"
+    );
     assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), ["UnknownAnswer"]);
-    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":"0","result":{}}"#), ["UnknownAnswer"]);
-    assert_eq!((side.peer.pending(), side.peer.keys.len(), side.peer.deadlines.len()), (0, 0, 0));
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","id":"0","result":{}}"#),
+        ["UnknownAnswer"]
+    );
+    assert_eq!(
+        (side.peer.pending(), side.peer.keys.len(), side.peer.deadlines.len()),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -98,7 +145,10 @@ fn a_timeout_cancels_but_never_the_handshake() {
     assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND));
     assert_eq!(side.tick(SECOND), ["handshake late 1"]);
     let late = side.tick(SECOND * 3);
-    assert!(late[0].contains("notifications/cancelled") && late[0].contains("\"requestId\":0"), "{late:?}");
+    assert!(
+        late[0].contains("notifications/cancelled") && late[0].contains("\"requestId\":0"),
+        "{late:?}"
+    );
     assert_eq!(late[1], "a late 3");
     assert_eq!(side.peer.poll_timeout(), None);
 }
@@ -106,12 +156,18 @@ fn a_timeout_cancels_but_never_the_handshake() {
 #[test]
 fn progress_starts_the_time_anew_up_to_the_ceiling() {
     let mut side = Side::new();
-    let limited = Patience { max_total: Timeout::after(SECOND * 5), ..patience(2) };
+    let limited = Patience {
+        max_total: Timeout::after(SECOND * 5),
+        ..patience(2)
+    };
     side.call("a", 10, limited, Duration::ZERO);
     side.actions();
     let note = r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":1,"message":"m"}}"#;
     side.peer.handle(note, side.start + SECOND);
-    assert_eq!(side.actions(), [r#"progress 10 {"progressToken":0,"progress":1,"message":"m"}"#]);
+    assert_eq!(
+        side.actions(),
+        [r#"progress 10 {"progressToken":0,"progress":1,"message":"m"}"#]
+    );
     assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 3));
     side.peer.handle(note, side.start + SECOND * 4);
     assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 5));
@@ -120,12 +176,26 @@ fn progress_starts_the_time_anew_up_to_the_ceiling() {
 #[test]
 fn progress_without_reset_is_reported_and_changes_no_deadline() {
     let mut side = Side::new();
-    side.call("a", 10, Patience { reset_on_progress: false, ..patience(2) }, Duration::ZERO);
+    side.call(
+        "a",
+        10,
+        Patience {
+            reset_on_progress: false,
+            ..patience(2)
+        },
+        Duration::ZERO,
+    );
     side.actions();
-    side.peer.handle(r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":1}}"#, side.start + SECOND);
+    side.peer.handle(
+        r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":1}}"#,
+        side.start + SECOND,
+    );
     assert_eq!(side.actions().len(), 1);
     assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 2));
-    for stray in ["{\"method\":\"notifications/progress\"}", r#"{"method":"notifications/progress","params":{"progressToken":7}}"#] {
+    for stray in [
+        "{\"method\":\"notifications/progress\"}",
+        r#"{"method":"notifications/progress","params":{"progressToken":7}}"#,
+    ] {
         assert!(side.hear(stray).is_empty());
     }
 }
@@ -133,7 +203,10 @@ fn progress_without_reset_is_reported_and_changes_no_deadline() {
 #[test]
 fn ping_is_answered_and_other_requests_are_refused_with_their_own_id() {
     let mut side = Side::new();
-    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":"p-1","method":"ping"}"#), [r#"{"jsonrpc":"2.0","id":"p-1","result":{}}"#]);
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","id":"p-1","method":"ping"}"#),
+        [r#"{"jsonrpc":"2.0","id":"p-1","result":{}}"#]
+    );
     assert_eq!(
         side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#),
         [r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}"#]
@@ -144,7 +217,13 @@ fn ping_is_answered_and_other_requests_are_refused_with_their_own_id() {
 #[test]
 fn noise_is_a_violation_and_nothing_else() {
     let mut side = Side::new();
-    for (text, violation) in [("ready", "NotJson"), ("123", "NotJson"), ("{}", "NotAMessage"), ("[]", "Batch"), ("[", "NotJson")] {
+    for (text, violation) in [
+        ("ready", "NotJson"),
+        ("123", "NotJson"),
+        ("{}", "NotAMessage"),
+        ("[]", "Batch"),
+        ("[", "NotJson"),
+    ] {
         assert_eq!(side.hear(text), [violation], "{text}");
     }
 }
@@ -167,4 +246,21 @@ fn the_end_of_a_connection_hands_out_everybody_in_order() {
     }
     assert_eq!(side.peer.abandon(), ["a", "b", "c"]);
     assert_eq!(side.peer.poll_timeout(), None);
+}
+
+#[test]
+fn a_message_that_is_too_long_costs_the_request_that_it_answers() {
+    let mut side = Side::new();
+    side.call("a", 10, patience(60), Duration::ZERO);
+    side.actions();
+    side.peer.handle_too_long(99, Some(0));
+    assert_eq!(side.actions(), ["a long 99"]);
+    side.peer.handle_too_long(99, Some(0));
+    assert!(
+        side.actions().is_empty(),
+        "the second of two answers is ignored quietly"
+    );
+    side.peer.handle_too_long(99, None);
+    side.peer.handle_too_long(99, Some(7));
+    assert_eq!(side.actions(), ["TooLong", "TooLong"]);
 }

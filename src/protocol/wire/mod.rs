@@ -1,3 +1,4 @@
 //! The forms in which messages travel: bytes to messages and back, without reading or writing anything.
 
 pub(crate) mod lines;
+mod oversize;

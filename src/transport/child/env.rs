@@ -7,12 +7,24 @@ use std::ffi::OsString;
 #[cfg(not(windows))]
 const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL"];
 #[cfg(windows)]
-const INHERITED: &[&str] = &["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SystemRoot", "PATHEXT", "APPDATA"];
+const INHERITED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "SystemRoot",
+    "PATHEXT",
+    "APPDATA",
+];
 
 /// The complete environment of a child: inherited variables, then the configured ones, which win.
 pub(super) fn environment(configured: &[(String, String)]) -> Vec<(OsString, OsString)> {
-    let inherited =
-        INHERITED.iter().filter_map(|name| std::env::var_os(name).map(|value| (OsString::from(name), value)));
-    let configured = configured.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let inherited = INHERITED
+        .iter()
+        .filter_map(|name| std::env::var_os(name).map(|value| (OsString::from(name), value)));
+    let configured = configured
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
     inherited.chain(configured).collect()
 }

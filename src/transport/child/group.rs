@@ -18,7 +18,10 @@ pub(super) enum Signal {
 
 impl ProcessGroup {
     pub(super) fn led_by(leader: u32) -> Self {
-        Self { leader, gone: AtomicBool::new(false) }
+        Self {
+            leader,
+            gone: AtomicBool::new(false),
+        }
     }
 
     /// Whether any process of the group is alive (or dead and not yet reaped). Once the group was seen to be empty its
@@ -75,7 +78,10 @@ mod system {
 
     fn pid(leader: u32) -> Option<Pid> {
         // Never 1 or below: as the target of a signal such numbers mean everybody.
-        i32::try_from(leader).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw)
+        i32::try_from(leader)
+            .ok()
+            .filter(|pid| *pid > 1)
+            .and_then(Pid::from_raw)
     }
 }
 

@@ -110,7 +110,7 @@ impl ChildTransport {
                 self.violation = lossy.then_some(Violation::NotUtf8);
                 Received::Message(text)
             }
-            Line::TooLong { .. } => Received::Violation(Violation::TooLong),
+            Line::TooLong { bytes, answers } => Received::TooLong { bytes, answers },
         }
     }
 
@@ -134,7 +134,10 @@ impl ChildTransport {
 
     fn note_exit(&mut self, status: Option<ExitStatus>) {
         self.stop_writing();
-        self.exited = Some(Exit { status, drain_until: self.clock.now() + limits::EXIT_DRAIN });
+        self.exited = Some(Exit {
+            status,
+            drain_until: self.clock.now() + limits::EXIT_DRAIN,
+        });
     }
 
     fn stop_writing(&mut self) {
@@ -163,7 +166,9 @@ impl ChildTransport {
             }
         }
         let mut message = match self.exited {
-            Some(Exit { status: Some(status), .. }) => format!("it ended with {}", describe(status)),
+            Some(Exit {
+                status: Some(status), ..
+            }) => format!("it ended with {}", describe(status)),
             Some(Exit { status: None, .. }) => "it ended".to_owned(),
             None => "it closed its standard output".to_owned(),
         };

@@ -28,7 +28,11 @@ impl Tail {
         let bytes: Vec<u8> = tail.iter().skip(skipped).copied().collect();
         drop(tail);
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<_> = text
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
@@ -54,6 +58,6 @@ pub(super) async fn drain(mut from: impl AsyncRead + Unpin, tail: Tail, offer: i
 fn offer_line(line: Line, offer: &impl Fn(String)) {
     match line {
         Line::Text { text, .. } => offer(text),
-        Line::TooLong { bytes } => offer(format!("[a line of {bytes} bytes]")),
+        Line::TooLong { bytes, .. } => offer(format!("[a line of {bytes} bytes]")),
     }
 }

@@ -35,7 +35,11 @@ impl ChildTransport {
                 return false;
             }
             // The group has no event to wait for once its leader is gone.
-            let pause = if self.exited.is_some() { (now + limits::GROUP_POLL).min(deadline) } else { deadline };
+            let pause = if self.exited.is_some() {
+                (now + limits::GROUP_POLL).min(deadline)
+            } else {
+                deadline
+            };
             let pause = self.clock.sleep_until(pause);
             tokio::select! {
                 status = self.child.wait(), if self.exited.is_none() => self.note_exit(status.ok()),

@@ -1,6 +1,8 @@
 //! Newline framing for byte streams (client specification, section 10): bytes in, whole lines out, up to a size. Owns
 //! where a line ends and how its bytes become text; it does not read, and does not know what a line says.
 
+use super::oversize::IdFinder;
+
 /// Splits what a stream delivers into lines. Between two calls of `push`, `pop` is called until it has nothing more;
 /// then what is kept is one unfinished line, at most `max_bytes` of it. Each byte is looked at once and moved a bounded
 /// number of times, however the stream cuts it up.
@@ -11,8 +13,14 @@ pub(crate) struct Lines {
     start: usize,
     /// How far the buffer was searched for the end of that line.
     scanned: usize,
-    /// Within a line that is too long: how much of it is gone already.
-    dropped: Option<u64>,
+    /// Within a line that is too long: what is known of the part that is gone already.
+    dropped: Option<Dropped>,
+}
+
+#[derive(Default)]
+struct Dropped {
+    bytes: u64,
+    finder: IdFinder,
 }
 
 /// What a stream said from one line end to the next. A blank line is not reported.
@@ -20,8 +28,9 @@ pub(crate) struct Lines {
 pub(crate) enum Line {
     /// Without its line end, and without a byte order mark before it. `lossy`: some bytes were no UTF-8 and are U+FFFD.
     Text { text: String, lossy: bool },
-    /// A line over the limit, reported at its end; `bytes` counts all it had before that.
-    TooLong { bytes: u64 },
+    /// A line over the limit, reported at its end; `bytes` counts all it had before that. `answers`: the request that it
+    /// answers, where it is an answer.
+    TooLong { bytes: u64, answers: Option<u64> },
 }
 
 impl Lines {
@@ -85,13 +94,13 @@ impl Lines {
         let content = begins.strip_suffix(&[CARRIAGE_RETURN]).unwrap_or(begins);
         let too_long = self.dropped.is_some() || content.len() > self.max_bytes;
         if too_long {
-            let bytes = self
-                .dropped
-                .take()
-                .unwrap_or_default()
-                .saturating_add(as_u64(raw.len()));
+            let mut dropped = self.dropped.take().unwrap_or_default();
+            dropped.add(raw);
             self.skip_to(end + 1);
-            return Some(Line::TooLong { bytes });
+            return Some(Line::TooLong {
+                bytes: dropped.bytes,
+                answers: dropped.finder.id(),
+            });
         }
         if content.trim_ascii().is_empty() {
             self.skip_to(end + 1);
@@ -120,12 +129,12 @@ impl Lines {
 
     /// Lets go of an unfinished line that is too long by now.
     fn drop_overflow(&mut self) {
-        let pending = self.buffer.len() - self.start;
+        let pending = self.buffer.get(self.start..).unwrap_or_default();
         if let Some(dropped) = &mut self.dropped {
-            *dropped = dropped.saturating_add(as_u64(pending));
+            dropped.add(pending);
             self.buffer.clear();
-        } else if pending > self.longest_kept() {
-            self.dropped = Some(as_u64(pending));
+        } else if pending.len() > self.longest_kept() {
+            self.dropped.get_or_insert_default().add(pending);
             self.buffer = Vec::new();
         } else {
             return;
@@ -145,6 +154,13 @@ impl Lines {
     /// A line may have these around its content, which alone is measured.
     fn longest_kept(&self) -> usize {
         self.max_bytes.saturating_add(BYTE_ORDER_MARK.len() + 1)
+    }
+}
+
+impl Dropped {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(as_u64(bytes.len()));
+        self.finder.feed(bytes);
     }
 }
 

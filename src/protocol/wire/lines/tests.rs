@@ -62,13 +62,26 @@ fn bytes_that_are_no_text_cost_their_line_alone() {
 fn a_line_over_the_limit_is_reported_once_and_the_next_one_is_read() {
     assert_eq!(
         split(b"12345\n123456\n12345\n", 5),
-        [ok("12345"), Line::TooLong { bytes: 6 }, ok("12345")]
+        [
+            ok("12345"),
+            Line::TooLong {
+                bytes: 6,
+                answers: None
+            },
+            ok("12345")
+        ]
     );
     let sent = [&[b'x'; 1_000][..], b"\nnext"].concat();
     for chunk in [1, 7, 1_000, 2_000] {
         assert_eq!(
             split_by(&sent, 5, chunk),
-            [Line::TooLong { bytes: 1_000 }, ok("next")],
+            [
+                Line::TooLong {
+                    bytes: 1_000,
+                    answers: None
+                },
+                ok("next")
+            ],
             "chunks of {chunk}"
         );
     }
@@ -76,7 +89,13 @@ fn a_line_over_the_limit_is_reported_once_and_the_next_one_is_read() {
 
 #[test]
 fn a_line_over_the_limit_that_never_ends_is_reported_at_the_end() {
-    assert_eq!(split_by(&[b'x'; 100], 5, 10), [Line::TooLong { bytes: 100 }]);
+    assert_eq!(
+        split_by(&[b'x'; 100], 5, 10),
+        [Line::TooLong {
+            bytes: 100,
+            answers: None
+        }]
+    );
 }
 
 #[test]
@@ -85,7 +104,10 @@ fn the_limit_measures_the_content() {
         assert_eq!(split_by("\u{feff}12345\r\n".as_bytes(), 5, chunk), [ok("12345")]);
         assert_eq!(
             split_by("\u{feff}123456\r\n".as_bytes(), 5, chunk),
-            [Line::TooLong { bytes: 10 }]
+            [Line::TooLong {
+                bytes: 10,
+                answers: None
+            }]
         );
     }
 }
@@ -94,7 +116,16 @@ fn the_limit_measures_the_content() {
 fn any_limit_can_be_given() {
     assert_eq!(
         split(b"a\n\nb", 0),
-        [Line::TooLong { bytes: 1 }, Line::TooLong { bytes: 1 }]
+        [
+            Line::TooLong {
+                bytes: 1,
+                answers: None
+            },
+            Line::TooLong {
+                bytes: 1,
+                answers: None
+            }
+        ]
     );
     assert_eq!(split(b"a\nb", usize::MAX), [ok("a"), ok("b")]);
 }
@@ -111,7 +142,13 @@ fn memory_stays_within_the_limit_and_one_chunk() {
         assert!(lines.buffer.len() <= limit + 4, "round {round}");
     }
     lines.push(b"\nnext\n");
-    assert_eq!(lines.pop(), Some(Line::TooLong { bytes: 100_000 }));
+    assert_eq!(
+        lines.pop(),
+        Some(Line::TooLong {
+            bytes: 100_000,
+            answers: None
+        })
+    );
     assert_eq!(lines.pop(), Some(ok("next")));
     assert!(lines.buffer.capacity() <= bound);
 }
@@ -199,6 +236,7 @@ fn plainly(sent: &[u8], limit: usize) -> Vec<Line> {
             if content.len() > limit {
                 return Some(Line::TooLong {
                     bytes: raw.len() as u64,
+                    answers: None,
                 });
             }
             let text = String::from_utf8_lossy(content).into_owned();
