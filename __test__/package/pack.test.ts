@@ -19,8 +19,8 @@ describe('the packed package', () => {
       'LICENSE-MIT',
       'README.md',
       'index.d.ts',
-      'native/binding.d.cts',
       'native/binding.cjs',
+      'native/binding.d.cts',
       'package.json',
     ]);
     expect(packed.files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/node.js', 'dist/server.js']));
