@@ -7,9 +7,9 @@ use crate::host::{Clock, Sleep};
 pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one home of the monotonic clock")]
     fn now(&self) -> Instant {
-        Instant::now()
+        // The runtime's clock is the system's; tests may pause it.
+        tokio::time::Instant::now().into_std()
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one home of sleeping")]

@@ -285,3 +285,6 @@ fn describe(status: ExitStatus) -> String {
     }
     status.to_string()
 }
+
+#[cfg(test)]
+mod tests;

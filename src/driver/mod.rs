@@ -209,3 +209,6 @@ async fn fire(timer: Option<&mut Sleep>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;
