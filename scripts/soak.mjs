@@ -1,13 +1,15 @@
 // The full counts of the long checks: `npm run soak`. The gate runs the same checks in their short form. Tests read
-// ESPALIER_SOAK to take the full count and print their figures; each fuzz target gets a minute.
+// ESPALIER_SOAK to take the full count and print their figures; properties are tried on many more cases; each fuzz
+// target gets a minute. `npm run soak -- <filter>` hands the filter to vitest.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { ensure, hasCargoTool } from './lib/ensure.mjs';
+import { ensure, hasCargoTool, rustTestCommand } from './lib/ensure.mjs';
 import { main, root, run, runBin, say } from './lib/run.mjs';
 import { Steps } from './lib/steps.mjs';
 
 const FUZZ_SECONDS = 60;
+const PROPERTY_CASES = '10000';
 
 await main(async () => {
   await ensure();
@@ -16,6 +18,11 @@ await main(async () => {
   await steps.step('vitest, full counts', async () => {
     const timeouts = ['--testTimeout=600000', '--hookTimeout=600000'];
     return (await runBin('vitest', ['run', '--reporter=verbose', ...timeouts, ...process.argv.slice(2)], { env })).code;
+  });
+  await steps.step(`Rust tests, ${PROPERTY_CASES} cases for each property`, async () => {
+    const command = await rustTestCommand();
+    const cases = { env: { PROPTEST_CASES: PROPERTY_CASES, NEXTEST_PROFILE: 'soak' } };
+    return (await run('cargo', [...command, '--no-default-features'], cases)).code;
   });
   const targets = fuzzTargets();
   if (await hasCargoTool('fuzz')) {

@@ -10,6 +10,9 @@ import { Complaint, main, run, runBin } from './lib/run.mjs';
 import { runtimes, smoke } from './lib/runtimes.mjs';
 import { Steps } from './lib/steps.mjs';
 
+/** Ends a run in which a test hangs where no nextest watches over it; compiling is part of the time. */
+const RUST_TESTS_MS = 20 * 60_000;
+
 await main(async () => {
   const filter = process.argv.slice(2);
   await ensure();
@@ -33,7 +36,7 @@ await main(async () => {
 async function rustTests() {
   await checkRust();
   const command = await rustTestCommand();
-  const { code, output } = await run('cargo', [...command, '--no-default-features']);
+  const { code, output } = await run('cargo', [...command, '--no-default-features'], { timeoutMs: RUST_TESTS_MS });
   const counts = command[0] === 'nextest' ? fromNextest(output) : fromCargoTest(output);
   return settle(counts, code);
 }

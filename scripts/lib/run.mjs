@@ -36,6 +36,13 @@ export function run(command, args, { cwd = root, env = {}, show = true, timeoutM
       });
     collect(child.stdout, process.stdout);
     collect(child.stderr, process.stderr);
+    child.once('exit', (_code, signal) => {
+      // Stopped at its time limit: what it started may live on and hold the pipes, and is not waited for.
+      if (timeoutMs !== undefined && signal === 'SIGKILL') {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }
+    });
     child.once('error', (error) => fail(new Complaint(`cannot start ${command}: ${error.message}`)));
     child.once('close', (code, signal) => {
       done({ code: code ?? 1, signal, output: Buffer.concat(output).toString('utf8') });
