@@ -25,7 +25,7 @@ export declare class NativeToolset {
   /** Calls a tool by its projected name with the JSON text of its arguments. */
   call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean): void
   /** Gives up a call, which then ends as aborted unless it has ended already. */
-  cancel(id: number, tool: string, reason: string): void
+  cancel(id: number, tool: string): void
   /** Closes all connections. Ends when nothing is left running. */
   close(id: number): void
   /** Ends every child at once, without waiting: for the end of the process. */

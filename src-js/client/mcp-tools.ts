@@ -151,7 +151,8 @@ class Toolset implements McpToolset {
     const forget = signals.map((signal) =>
       onAbort(signal, (cause) => {
         reason = cause;
-        this.#native.cancel(id, name, reasonText(cause));
+        // The reason stays here: it is no business of the server's.
+        this.#native.cancel(id, name);
       }),
     );
     try {
@@ -217,10 +218,6 @@ function checkSignals(signals: Call['signals']): AbortSignal[] {
 
 function abortOf(reason: unknown, what: string): AbortError {
   return new AbortError(`${what} was aborted`, reason);
-}
-
-function reasonText(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }
 
 /** A user's function may throw: that changes nothing else, and is reported as a process warning. */

@@ -87,9 +87,9 @@ impl NativeToolset {
 
     /// Gives up a call, which then ends as aborted unless it has ended already.
     #[napi(catch_unwind)]
-    pub fn cancel(&self, id: i64, tool: String, reason: String) {
+    pub fn cancel(&self, id: i64, tool: String) {
         if let Some(toolset) = current(&self.toolset) {
-            toolset.cancel(id.cast_unsigned(), &tool, reason);
+            toolset.cancel(id.cast_unsigned(), &tool);
         }
     }
 

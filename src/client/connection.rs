@@ -116,9 +116,9 @@ impl Connection {
     }
 
     /// Gives up the request of this name, if it is still under way.
-    pub(super) fn cancel(&self, key: u64, reason: String) {
+    pub(super) fn cancel(&self, key: u64) {
         // Otherwise it was queued, or the connection is gone, and the request with it.
-        if let Err(mpsc::error::TrySendError::Full(command)) = self.commands.try_send(Command::Cancel { key, reason }) {
+        if let Err(mpsc::error::TrySendError::Full(command)) = self.commands.try_send(Command::Cancel { key }) {
             let commands = self.commands.clone();
             self.tasks.spawn(async move { drop(commands.send(command).await) });
         }

@@ -189,10 +189,10 @@ impl Toolset {
     }
 
     /// Gives up a call of this tool, if it is still under way.
-    pub(crate) fn cancel(&self, id: CallId, tool: &str, reason: String) {
+    pub(crate) fn cancel(&self, id: CallId, tool: &str) {
         let server = self.0.route(tool).and_then(|route| self.0.servers.get(route.server));
         if let Some(State::Ready(live)) = server.map(Server::state).as_deref() {
-            live.connection.cancel(id, reason);
+            live.connection.cancel(id);
         }
     }
 

@@ -53,7 +53,6 @@ pub(crate) enum Command {
     Settle(Revision),
     Cancel {
         key: u64,
-        reason: String,
     },
 }
 
@@ -150,7 +149,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 Command::Request(request) => self.peer.request(request, self.clock.now()),
                 Command::Notify { method, params } => self.peer.notify(method, &params),
                 Command::Settle(revision) => self.peer.set_revision(revision),
-                Command::Cancel { key, reason } => self.peer.cancel(key, &reason),
+                Command::Cancel { key } => self.peer.cancel(key),
             }
             self.act();
         }

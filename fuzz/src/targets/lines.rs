@@ -51,7 +51,7 @@ fn check(lines: &[Line], limit: usize) {
                 // A replaced byte takes three.
                 assert!(*lossy || text.len() <= limit);
             }
-            Line::TooLong { bytes } => assert!(*bytes > limit as u64),
+            Line::TooLong { bytes, .. } => assert!(*bytes > limit as u64),
         }
     }
 }

@@ -82,7 +82,7 @@ impl<S: Subject> Run<S> {
         let (sign, rest) = step.split_at_checked(1).unwrap_or(("", step));
         match sign {
             "+" => self.request(rest),
-            "-" => self.subject.peer().cancel(number(rest).into(), "not needed any more"),
+            "-" => self.subject.peer().cancel(number(rest).into()),
             "@" => {
                 self.now += Duration::from_millis(number(rest).into());
                 self.subject.peer().handle_timeout(self.now);

@@ -179,10 +179,10 @@ impl<W> Peer<W> {
 
     /// Gives up the request of this name: the other side is told, the waiter hears `Cancelled`. Unknown names are the
     /// ordinary race with an answer, and ignored.
-    pub(crate) fn cancel(&mut self, key: u64, reason: &str) {
+    pub(crate) fn cancel(&mut self, key: u64) {
         let Some(id) = self.keys.get(&key).copied() else { return };
         if let Some(pending) = self.take(id) {
-            self.send_cancelled(id, pending.method, reason);
+            self.send_cancelled(id, pending.method, "the caller gave it up");
             self.actions.push_back(Action::Settled {
                 waiter: pending.waiter,
                 outcome: Outcome::Cancelled,

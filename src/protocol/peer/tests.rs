@@ -115,13 +115,13 @@ fn a_cancel_is_told_once_with_the_exact_id_and_its_answer_comes_to_nothing() {
     let mut side = Side::new();
     side.call("a", 10, patience(60), Duration::ZERO);
     side.actions();
-    side.peer.cancel(10, "why");
-    side.peer.cancel(10, "again");
-    side.peer.cancel(99, "nobody");
+    side.peer.cancel(10);
+    side.peer.cancel(10);
+    side.peer.cancel(99);
     assert_eq!(
         side.actions(),
         [
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"why"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"the caller gave it up"}}"#,
             "a cancelled"
         ]
     );

@@ -1,0 +1,163 @@
+//! Closing a toolset at every stage of its life: whatever was started is gone when `close` returns, and everybody who
+//! waited was told.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::client::options::{Options, ServerConfig};
+use crate::client::toolset::{Call, Toolset};
+use crate::diagnostic::Diagnostic;
+use crate::error::ErrorCode;
+use crate::host::{CallEnd, CallId, Listener};
+use crate::json;
+use crate::transport::clock::SystemClock;
+
+#[derive(Default)]
+struct Heard {
+    ends: Mutex<Vec<String>>,
+    diagnostics: Mutex<Vec<Diagnostic>>,
+}
+
+impl Listener for Heard {
+    fn settled(&self, call: CallId, end: CallEnd) {
+        let end = match end {
+            CallEnd::Value(text) => text,
+            CallEnd::Failed(error) => format!("{:?}", error.code()),
+            CallEnd::Aborted => "aborted".to_owned(),
+        };
+        self.ends.lock().unwrap().push(format!("{call} {end}"));
+    }
+
+    fn progress(&self, _call: CallId, _params: String) {}
+
+    fn diagnostic(&self, diagnostic: Diagnostic) {
+        self.diagnostics.lock().unwrap().push(diagnostic);
+    }
+
+    fn stderr(&self, _server: &str, _line: String) {}
+}
+
+/// A toolset over one shell script, which writes its own process id to a file first.
+struct Story {
+    toolset: Toolset,
+    heard: Arc<Heard>,
+    pid_file: std::path::PathBuf,
+}
+
+impl Story {
+    fn new(name: &str, script: &str) -> Self {
+        let pid_file = std::env::temp_dir().join(format!("espalier-{name}-{}", std::process::id()));
+        let script = format!("echo $$ > '{}'; {script}", pid_file.display());
+        let servers = format!(
+            "[{{\"type\":\"stdio\",\"name\":\"s\",\"command\":\"/bin/sh\",\"args\":[\"-c\",{}]}}]",
+            json::quote(&script)
+        );
+        let heard = Arc::new(Heard::default());
+        let listener: Arc<dyn Listener> = heard.clone();
+        let toolset = Toolset::new(
+            ServerConfig::parse_all(&servers).unwrap(),
+            Options::parse("{}", true).unwrap(),
+            listener,
+            Arc::new(SystemClock),
+            Handle::current(),
+        );
+        Self {
+            toolset,
+            heard,
+            pid_file,
+        }
+    }
+
+    /// The child's process id, once it runs.
+    async fn pid(&self) -> rustix::process::Pid {
+        loop {
+            let written = std::fs::read_to_string(&self.pid_file).unwrap_or_default();
+            if let Some(pid) = written.trim().parse().ok().and_then(rustix::process::Pid::from_raw) {
+                return pid;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn call(&self, id: CallId, tool: &str) {
+        self.toolset.call(Call {
+            id,
+            tool: tool.to_owned(),
+            arguments: "{}".to_owned(),
+            timeout: None,
+            report_progress: false,
+        });
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.pid_file));
+    }
+}
+
+fn lives(pid: rustix::process::Pid) -> bool {
+    rustix::process::test_kill_process(pid).is_ok()
+}
+
+const SERVER: &str = r#"
+read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}'
+read line; read line; echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t"}]}}'
+while read line; do :; done
+"#;
+
+#[tokio::test]
+async fn while_connecting() {
+    let story = Story::new("connecting", "while read line; do :; done");
+    let toolset = story.toolset.clone();
+    let connecting = tokio::spawn(async move { toolset.connect().await });
+    let pid = story.pid().await;
+    story.toolset.close().await;
+    assert!(!lives(pid));
+    assert_eq!(connecting.await.unwrap().unwrap_err().code(), ErrorCode::Closed);
+    story.call(7, "s__t");
+    assert_eq!(*story.heard.ends.lock().unwrap(), ["7 Closed"]);
+}
+
+#[tokio::test]
+async fn during_a_call_and_after_it() {
+    let story = Story::new("calling", SERVER);
+    let catalog = story.toolset.connect().await.unwrap();
+    assert!(
+        catalog.contains("\"s__t\""),
+        "{catalog} {:?}",
+        story.heard.diagnostics.lock().unwrap()
+    );
+    let pid = story.pid().await;
+    story.call(1, "s__t");
+    story.call(2, "no_such_tool");
+    story.toolset.close().await;
+    assert!(!lives(pid));
+    story.call(3, "s__t");
+    assert_eq!(
+        *story.heard.ends.lock().unwrap(),
+        ["2 InvalidArguments", "1 Closed", "3 Closed"]
+    );
+    story.toolset.close().await;
+    assert!(story.toolset.servers().contains("\"state\":\"closed\""));
+}
+
+#[tokio::test]
+async fn at_once_for_the_end_of_the_process() {
+    let story = Story::new("killing", "trap '' TERM; while :; do sleep 1; done");
+    let toolset = story.toolset.clone();
+    let connecting = tokio::spawn(async move { toolset.connect().await });
+    let pid = story.pid().await;
+    story.toolset.kill();
+    let deadline = Duration::from_secs(5);
+    let gone = async {
+        while lives(pid) {
+            tokio::task::yield_now().await;
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "a real child ends in real time")]
+    tokio::time::timeout(deadline, gone).await.unwrap();
+    assert!(connecting.await.unwrap().is_err());
+}
