@@ -73,6 +73,15 @@ describe('a server that cannot be started', () => {
     await failure({ type: 'stdio', name: 'broken', command: workspace() });
   });
 
+  it.each<[string, Partial<StdioConfig>]>([
+    ['command', { command: 'a\0b' }],
+    ['arguments', { args: ['a\0b'] }],
+    ['environment', { env: { A: 'a\0b' } }],
+    ['working directory', { cwd: 'a\0b' }],
+  ])('because there is a NUL in its %s is a diagnostic', async (_where, wrong) => {
+    await failure({ ...echoServer('broken'), ...wrong });
+  });
+
   it('does not put the values of its arguments into the diagnostic', async () => {
     const { message } = await failure({
       type: 'stdio',

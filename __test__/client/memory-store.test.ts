@@ -40,7 +40,7 @@ describe('the memory store', () => {
       headers: { authorization: 'Bearer abc' },
       token: 'abc',
     };
-    await store.save(more as PersistedServer);
+    await store.save(more);
 
     const [kept] = await rows(store);
     expect(Object.keys(kept ?? {}).toSorted()).toEqual(['id', 'name', 'toolFingerprints', 'tools', 'type', 'url']);

@@ -61,7 +61,7 @@ describe('`servers()`', () => {
     const { toolset } = await connect([echoServer()]);
 
     const [first] = toolset.servers();
-    if (first) first.state = 'stopped';
+    if (first) first.state = 'closed';
     expect(toolset.servers()).toMatchObject([{ state: 'ready' }]);
   });
 

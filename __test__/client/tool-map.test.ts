@@ -47,19 +47,6 @@ describe('the names of projected tools', () => {
 
     expect(Object.keys(other.toolset.tools)).toEqual(Object.keys(one.toolset.tools).toReversed());
   });
-
-  it('survive half a surrogate pair in the name, which travels back to the server as it came', async () => {
-    const server = scripted('srv', {
-      on: { 'tools/list': [[{ replyText: '{"tools":[{"name":"a\\ud800b","inputSchema":{"type":"object"}}]}' }]] },
-    });
-    const { toolset } = await connect([server.config]);
-
-    const name = `srv__a_b_${fnv1a32('srv__a\ud800b')}`;
-    expect(Object.keys(toolset.tools)).toEqual([name]);
-    await tool(toolset, name).execute({});
-    const [call] = await server.waitFor('tools/call');
-    expect(call?.params.name).toBe('a\ud800b');
-  });
 });
 
 describe('tools that meet on one name', () => {
@@ -234,5 +221,17 @@ describe('entries of a listing that cannot be used', () => {
     expect(Object.keys(toolset.tools)).toEqual(['srv__first', 'srv__last']);
     expect(of('server-entry-invalid')).toHaveLength(6);
     expect(of('server-entry-invalid').every(({ origin }) => origin === 'srv')).toBe(true);
+  });
+
+  it('among them a name with half a surrogate pair, which no call could carry', async () => {
+    const listing = '{"tools":[{"name":"a\\ud800b"},{"name":"whole 😀","description":"half \\ud800"}]}';
+    const { toolset, of } = await connect([
+      scripted('srv', { on: { 'tools/list': [[{ replyText: listing }]] } }).config,
+    ]);
+
+    expect(Object.values(toolset.tools).map(({ description }) => description)).toEqual([
+      expect.stringMatching(/^half .$/),
+    ]);
+    expect(of('server-entry-invalid')).toHaveLength(1);
   });
 });

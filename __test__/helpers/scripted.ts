@@ -1,6 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { onTestFinished } from 'vitest';
+
+import { isAlive } from './processes.js';
 import { fixture, type StdioConfig } from './servers.js';
 import { until } from './until.js';
 import { workspace } from './workspace.js';
@@ -124,16 +127,23 @@ export function scripted(name: string, script: Script = {}, more: Partial<StdioC
   };
   const starts = (): Start[] => entries().filter((entry) => entry.kind === 'start');
   const lines = (): string[] => entries().flatMap((entry) => (entry.kind === 'line' ? [entry.text] : []));
+  const helpers = (): number[] => entries().flatMap((entry) => (entry.kind === 'helper' ? [entry.pid] : []));
   const received = (method?: string): Received[] =>
     lines()
       .map((line) => JSON.parse(line) as Received)
       .filter((message) => method === undefined || message.method === method);
 
+  // Whatever a failing test leaves behind must not stay on the machine.
+  onTestFinished(() => {
+    for (const pid of [...starts().map((start) => start.pid), ...helpers()].filter((one) => isAlive(one))) {
+      process.kill(pid, 'SIGKILL');
+    }
+  });
   return {
     config: { type: 'stdio', name, command: process.execPath, args: [fixture('scripted.mjs'), file], ...more },
     starts,
     started: () => until(`the start of ${name}`, () => starts()[0]),
-    helpers: () => entries().flatMap((entry) => (entry.kind === 'helper' ? [entry.pid] : [])),
+    helpers,
     lines,
     received,
     waitFor: (method, count = 1) =>

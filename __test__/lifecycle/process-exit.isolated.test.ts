@@ -48,17 +48,6 @@ describe('a process ends by itself', () => {
     expect(ended.msSince('closed')).toBeLessThan(2000);
   });
 
-  it('when every server failed and nobody closed anything', async () => {
-    const ended = await program(
-      `import { mcpTools } from 'espalier/node';
-       await mcpTools([{ type: 'stdio', name: 'absent', command: 'no-such-command' }], { onDiagnostic() {} });
-       say('connected');`,
-    ).ended();
-
-    expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-    expect(ended.msSince('connected')).toBeLessThan(2000);
-  });
-
   it('after an aborted connect', async () => {
     const peer = scripted('srv', { on: { initialize: [[]] } });
     const ended = await program(
