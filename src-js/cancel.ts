@@ -11,7 +11,7 @@ export function onAbort(signal: AbortSignal, abort: (reason: unknown) => void): 
     const calls: Waiting = new Set();
     const listener = (): void => {
       waiting.delete(signal);
-      for (const call of [...calls]) call(signal.reason);
+      for (const call of calls) call(signal.reason);
     };
     entry = { calls, listener };
     waiting.set(signal, entry);

@@ -21,7 +21,7 @@ import type { NativeErrorCode } from '../native/binding.cjs';
  * - `invalid-response`: the server sent something that is not what the protocol says
  * - `store`: a connection store failed
  */
-export type McpErrorCode = `${NativeErrorCode}`;
+export type McpErrorCode = NativeErrorCode;
 
 /** Everything that this package rejects or throws, but for {@link AbortError}. */
 export class McpError extends Error {

@@ -49,13 +49,7 @@ const operations = {
   stop: close,
 };
 
-process.on('message', async ({ id, operation, ...input }) => {
-  try {
-    process.send({ id, value: await operations[operation](input) });
-  } catch (error) {
-    process.send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  }
-});
+process.on('message', (request) => void answer(request));
 
 // The harness went away, in whatever way: leave nothing running.
 process.on('disconnect', () => {
@@ -65,6 +59,14 @@ process.on('disconnect', () => {
     () => process.exit(1),
   );
 });
+
+async function answer({ id, operation, ...input }) {
+  try {
+    process.send({ id, value: await operations[operation](input) });
+  } catch (error) {
+    process.send({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+}
 
 async function close() {
   const closing = subject;

@@ -89,8 +89,8 @@ class Toolset implements McpToolset {
       const catalog = JSON.parse(text) as CatalogEntry[];
       for (const entry of catalog) this.#servers.set(entry.name, entry.server);
       this.tools = buildTools(catalog, (name, args, context) => {
-        const { abortSignal, signal, toolCallId } = context ?? {};
-        return this.#call({ name, args, signals: [abortSignal, signal], toolCallId });
+        const signals = [context?.abortSignal, context?.signal];
+        return this.#call({ name, args, signals, toolCallId: context?.toolCallId });
       });
     } catch (error) {
       await this.close();

@@ -23,7 +23,7 @@ export function buildTools(catalog: CatalogEntry[], invoke: Invoke): Record<stri
 }
 
 /** Arguments as the protocol has them: an object. */
-export function toArguments(value: unknown): Record<string, unknown> {
+function toArguments(value: unknown): Record<string, unknown> {
   if (value === undefined) return {};
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as Record<string, unknown>) : { value };
