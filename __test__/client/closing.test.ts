@@ -88,34 +88,21 @@ describe('closing a toolset', () => {
   });
 });
 
-describe('a server that does not want to end', () => {
-  it('gets SIGTERM after 2 s and is killed after 2 s more', async () => {
-    const peer = scripted('srv', { ignoreStop: true });
-    const { toolset } = await connect([peer.config]);
-    const { pid } = await peer.started();
+it('servers that do not want to end get SIGTERM after 2 s and are killed after 2 s more, helpers and all', async () => {
+  const peers = ['a', 'b', 'c'].map((name) => scripted(name, { ignoreStop: true, start: [{ helper: true }] }));
+  const { toolset } = await connect(peers.map(({ config }) => config));
+  const pids = await Promise.all(peers.map(async (peer) => (await peer.started()).pid));
 
-    const { ms } = await timed(() => toolset.close());
-    expect(isAlive(pid)).toBe(false);
-    expect(peer.events()).toEqual(['end of input', 'SIGTERM']);
-    expect(ms).toBeGreaterThanOrEqual(3900);
-    expect(ms).toBeLessThan(6000);
-  });
-
-  it('takes its helpers, which are in its process group, with it', async () => {
-    const peer = scripted('srv', { ignoreStop: true, start: [{ helper: true }] });
-    const { toolset } = await connect([peer.config]);
-
-    await toolset.close();
-    await allGone(peer.helpers(), 1000);
-  });
-
-  it('costs no more time when there are several', async () => {
-    const peers = ['a', 'b', 'c'].map((name) => scripted(name, { ignoreStop: true }));
-    const { toolset } = await connect(peers.map(({ config }) => config));
-
-    const { ms } = await timed(() => toolset.close());
-    expect(ms).toBeLessThan(6500);
-  });
+  const { ms } = await timed(() => toolset.close());
+  expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
+  await allGone(
+    peers.flatMap((peer) => peer.helpers()),
+    1000,
+  );
+  for (const peer of peers) expect(peer.events()).toEqual(['end of input', 'SIGTERM']);
+  // All at the same time, not one after another.
+  expect(ms).toBeGreaterThanOrEqual(3900);
+  expect(ms).toBeLessThan(6500);
 });
 
 it('a server that ends politely leaves none of its helpers behind', async () => {
