@@ -14,6 +14,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'main',
+          // Mostly they wait, for children and for time limits.
+          maxWorkers: 3,
           include: ['__test__/**/*.test.ts'],
           exclude: ['**/node_modules/**', '__test__/**/*.isolated.test.ts'],
         },

@@ -26,7 +26,7 @@ export declare class NativeToolset {
   call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean): void
   /** Gives up a call, which then ends as aborted unless it has ended already. */
   cancel(id: number, tool: string): void
-  /** Closes all connections. Ends when nothing is left running. */
+  /** Closes all connections. Ends when nothing is left running; until then the process is kept alive in any case. */
   close(id: number): void
   /** Ends every child at once, without waiting: for the end of the process. */
   kill(): void

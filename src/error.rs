@@ -21,7 +21,6 @@ pub(crate) enum ErrorCode {
     /// The tool ran and reported a failure.
     ToolError,
     /// A structured result does not fit the tool's output schema.
-    #[expect(dead_code, reason = "a stable name; raised with the check of structured results")]
     OutputSchema,
     /// The server cannot be called.
     Unavailable,

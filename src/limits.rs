@@ -61,6 +61,11 @@ pub(crate) const LATENCY_SAMPLES: usize = 1_024;
 /// (client specification, section 3).
 pub(crate) const REDACTED_VALUE_MIN_CHARS: usize = 8;
 
+/// The longest output schema that results are checked against; a longer one checks nothing.
+pub(crate) const MAX_OUTPUT_SCHEMA_BYTES: usize = 1024 * 1024;
+/// How often the pattern of a schema may go back over one text before the text counts as not fitting.
+pub(crate) const MAX_PATTERN_BACKTRACKS: usize = 100_000;
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

@@ -40,7 +40,7 @@ it(
   rounds * 1000,
 );
 
-it('nobody waiting for a call that fails, and callbacks that reject, are no unhandled error of ours', async () => {
+it('nobody waiting for a call that fails, and callbacks that reject, are no unhandled error but a warning', async () => {
   const ended = await program(
     `import { mcpTools } from 'espalier/node';
      ${counting}
@@ -54,7 +54,10 @@ it('nobody waiting for a call that fails, and callbacks that reject, are no unha
     { input: [echoServer(), shellServer('broken', 'echo x >&2; exit 1')] },
   ).ended();
 
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(ended).toMatchObject({ code: 0, signal: null });
+  for (const name of ['onDiagnostic', 'onStderr']) {
+    expect(ended.stderr).toContain(`EspalierWarning: ${name} threw: from a callback`);
+  }
   expect(JSON.parse(ended.stdout.slice('result '.length))).toEqual({ unhandled: [], reported: true });
 });
 

@@ -15,7 +15,7 @@ import type {
   McpToolCallOptions,
   McpToolset,
 } from '../types/client.js';
-import { assertSignal, encodeOptions, encodeServers } from './options.js';
+import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
 import { type CatalogEntry, buildTools, encodeArguments } from './tools.js';
 
 /**
@@ -88,7 +88,7 @@ class Toolset implements McpToolset {
       const text = valueText(await connected);
       const catalog = JSON.parse(text) as CatalogEntry[];
       for (const entry of catalog) this.#servers.set(entry.name, entry.server);
-      this.tools = buildTools(catalog, (name, args, context) => {
+      this.tools = buildTools(catalog, async (name, args, context) => {
         const signals = [context?.abortSignal, context?.signal];
         return this.#call({ name, args, signals, toolCallId: context?.toolCallId });
       });
@@ -105,7 +105,7 @@ class Toolset implements McpToolset {
     return JSON.parse(this.#native.servers()) as McpServerStatus[];
   }
 
-  call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown> {
+  async call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown> {
     const { signal, timeoutMs, onProgress } = options ?? {};
     return this.#call({ name, args, signals: [signal], timeoutMs, onProgress });
   }
@@ -131,7 +131,9 @@ class Toolset implements McpToolset {
 
   async #call(call: Call): Promise<unknown> {
     const { name, timeoutMs } = call;
+    if (typeof name !== 'string') throw new McpError('invalid-arguments', 'the name of a tool must be a string');
     const text = encodeArguments(name, call.args);
+    assertFunction('onProgress', call.onProgress);
     const signals = checkSignals(call.signals);
     const aborted = signals.find((signal) => signal.aborted);
     if (aborted !== undefined) throw abortOf(aborted.reason, `the call of ${name}`);
@@ -220,12 +222,16 @@ function abortOf(reason: unknown, what: string): AbortError {
   return new AbortError(`${what} was aborted`, reason);
 }
 
-/** A user's function may throw: that changes nothing else, and is reported as a process warning. */
-function guarded(name: string, call: () => void): void {
-  try {
-    call();
-  } catch (error) {
+/** A user's function may throw, or reject: that changes nothing else, and is reported as a process warning. */
+function guarded(name: string, call: () => unknown): void {
+  const report = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
     process.emitWarning(`${name} threw: ${reason}`, 'EspalierWarning');
+  };
+  try {
+    const result = call();
+    if (result instanceof Promise) result.catch(report);
+  } catch (error) {
+    report(error);
   }
 }

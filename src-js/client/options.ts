@@ -20,6 +20,11 @@ const CALLBACKS = ['onDiagnostic', 'onProgress', 'onStderr'] as const satisfies 
 
 const STORE_METHODS = ['list', 'save', 'remove'] as const satisfies readonly (keyof McpConnectionStore)[];
 
+/** Throws `invalid-option` for a callback that is given and none. */
+export function assertFunction(name: string, value: unknown): void {
+  if (value != null && typeof value !== 'function') throw wrong(`${name} must be a function`);
+}
+
 /** Throws `invalid-option` for what cannot be listened to. By shape: a signal may come from another realm. */
 export function assertSignal(signal: AbortSignal): void {
   if (typeof signal.addEventListener !== 'function' || typeof signal.aborted !== 'boolean') {
@@ -29,9 +34,7 @@ export function assertSignal(signal: AbortSignal): void {
 
 /** The data among the options as JSON text. Throws `invalid-option` for what is neither data nor a function in its place. */
 export function encodeOptions(options: McpOptions): string {
-  for (const name of CALLBACKS) {
-    if (options[name] != null && typeof options[name] !== 'function') throw wrong(`${name} must be a function`);
-  }
+  for (const name of CALLBACKS) assertFunction(name, options[name]);
   if (options.signal != null) assertSignal(options.signal);
   for (const name of STORE_METHODS) {
     if (options.storage != null && typeof options.storage[name] !== 'function') {
@@ -58,7 +61,8 @@ function encode(what: string, read: () => unknown): string {
 // What JSON would drop or blur reaches the core by name, so that it is refused by name.
 function spell(_key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  if (typeof value === 'function' || typeof value === 'symbol') return { [typeof value]: true };
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
+    return { [typeof value]: true };
   return value;
 }
 

@@ -11,8 +11,9 @@ use super::callback::{KeepAlive, Mailbox};
 use super::constants;
 use super::host::{JsListener, NativeEvent};
 use super::runtime;
+use crate::client::call::Call;
 use crate::client::options::{Options, ServerConfig};
-use crate::client::toolset::{Call, Toolset};
+use crate::client::toolset::Toolset;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::{CallEnd, Listener};
 use crate::limits::Timeout;
@@ -93,9 +94,12 @@ impl NativeToolset {
         }
     }
 
-    /// Closes all connections. Ends when nothing is left running.
-    #[napi(catch_unwind)]
-    pub fn close(&self, id: i64) {
+    /// Closes all connections. Ends when nothing is left running; until then the process is kept alive in any case.
+    #[napi]
+    pub fn close(&mut self, env: Env, id: i64) -> napi::Result<()> {
+        if self.keep_alive.is_none() {
+            self.keep_alive = Some(KeepAlive::new(env)?);
+        }
         let toolset = current(&self.toolset);
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
@@ -104,6 +108,7 @@ impl NativeToolset {
             }
             mailbox.answer(NativeEvent::settled(id, CallEnd::Value("null".to_owned())));
         });
+        Ok(())
     }
 
     /// Ends every child at once, without waiting: for the end of the process.

@@ -23,6 +23,8 @@ pub(crate) struct ListedTool {
     pub(crate) description: Option<String>,
     /// The schema's own text.
     pub(crate) input_schema: Option<Box<RawValue>>,
+    /// What its structured results promise to fit.
+    pub(crate) output_schema: Option<Box<RawValue>>,
 }
 
 /// A listing under construction.
@@ -199,6 +201,7 @@ impl ListedTool {
         Ok(Self {
             description,
             input_schema: object.present("inputSchema").map(ToOwned::to_owned),
+            output_schema: object.present("outputSchema").map(ToOwned::to_owned),
             name: name.into_owned(),
         })
     }

@@ -3,6 +3,7 @@
 pub(crate) mod collision;
 pub(crate) mod filter;
 pub(crate) mod listing;
+pub(crate) mod output_schema;
 pub(crate) mod project;
 pub(crate) mod snapshot;
 pub(crate) mod tool_name;

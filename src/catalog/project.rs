@@ -109,6 +109,7 @@ mod tests {
             name: name.to_owned(),
             description: None,
             input_schema: None,
+            output_schema: None,
         }
     }
 

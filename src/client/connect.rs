@@ -70,6 +70,7 @@ impl Attempt<'_> {
             self.launch,
             self.options.max_message_bytes,
             Arc::clone(&self.context.clock),
+            Arc::clone(&self.context.redactor),
             move |line| listener.stderr(&server, line),
         );
         // Looking for a file can block for ever, too. What starts after all is killed unheard.

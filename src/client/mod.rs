@@ -1,7 +1,9 @@
 //! The client that the seed describes: a set of servers, connected side by side and projected into one map of tools.
 
+pub(crate) mod call;
 mod connect;
 mod connection;
 pub(crate) mod options;
 mod result;
+mod server;
 pub(crate) mod toolset;

@@ -6,23 +6,36 @@ use serde_json::value::RawValue;
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{self, Object};
 
-/// The value of a result, as JSON text.
+/// The value of a result, as JSON text. `check` sees structured content before it is one.
 ///
 /// # Errors
-/// `tool-error` when the tool reported a failure, `invalid-response` when the result is no result.
-pub(super) fn value(result: &RawValue) -> Result<String> {
+/// `tool-error` when the tool reported a failure, `invalid-response` when the result is no result, and what `check` says.
+pub(super) fn value(result: &RawValue, check: impl FnOnce(&RawValue) -> Result<()>) -> Result<String> {
     let object = Object::parse(result.get()).ok_or_else(|| {
         Error::new(
             ErrorCode::InvalidResponse,
             "the answer to `tools/call` is not an object",
         )
     })?;
-    let content = object.array("content").unwrap_or_default();
+    let content = match object.present("content") {
+        None => Vec::new(),
+        Some(content) => match json::array(content.get()) {
+            Some(blocks) => blocks,
+            None if object.present("structuredContent").is_some() => Vec::new(),
+            None => {
+                return Err(Error::new(
+                    ErrorCode::InvalidResponse,
+                    "the `content` of the answer is not an array",
+                ));
+            }
+        },
+    };
     let texts: Vec<&str> = content.iter().filter_map(|block| text_literal(block)).collect();
     if object.get("isError").is_some_and(|flag| flag.get() == "true") {
         return Err(Error::new(ErrorCode::ToolError, failure_text(&texts)));
     }
     if let Some(structured) = object.present("structuredContent") {
+        check(structured)?;
         return Ok(structured.get().to_owned());
     }
     match (texts.as_slice(), content.as_slice()) {
@@ -64,7 +77,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<String> {
-        value(&RawValue::from_string(text.to_owned()).unwrap())
+        value(&RawValue::from_string(text.to_owned()).unwrap(), |_| Ok(()))
     }
 
     #[test]
@@ -107,7 +120,11 @@ mod tests {
             of(r#"{"content":[{"type":"text","text":5},{"type":"text","text":"a"}]}"#).unwrap(),
             "\"a\""
         );
-        assert_eq!(of(r#"{"isError":false,"content":"?"}"#).unwrap(), "null");
+        assert_eq!(of(r#"{"content":"?","structuredContent":1}"#).unwrap(), "1");
+        assert_eq!(
+            of(r#"{"isError":false,"content":"?"}"#).unwrap_err().code(),
+            ErrorCode::InvalidResponse
+        );
         assert_eq!(of("[]").unwrap_err().code(), ErrorCode::InvalidResponse);
     }
 

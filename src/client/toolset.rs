@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -12,81 +11,32 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::call::{Call, Route, closed};
 use super::connect::{Attempt, Connected};
-use super::connection::{Connection, Context, Figures, Refused, Tasks};
+use super::connection::{Context, Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
-use super::result;
+use super::server::{Live, Server, State};
 use crate::catalog::collision::{self, Candidate};
 use crate::catalog::listing::ListedTool;
 use crate::catalog::project::{self, ServerListing};
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
-use crate::limits::Timeout;
-use crate::protocol::handshake::Established;
-use crate::protocol::message::Params;
-use crate::protocol::peer::{Patience, ProgressUse, Request};
-use crate::transport::child::ProcessGroup;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
 pub(crate) struct Toolset(Arc<Shared>);
 
-struct Shared {
-    options: Options,
-    servers: Vec<Server>,
+pub(super) struct Shared {
+    pub(super) options: Options,
+    pub(super) servers: Vec<Server>,
     /// Known once every server was tried.
-    routes: OnceLock<HashMap<String, Route>>,
-    listener: Arc<dyn Listener>,
-    clock: Arc<dyn Clock>,
-    tasks: Tasks,
-}
-
-struct Server {
-    config: ServerConfig,
-    projected_name: String,
-    redactor: Arc<Redactor>,
-    state: Mutex<State>,
-    /// For the ends of a process that leave no time to close.
-    group: Mutex<Option<Arc<ProcessGroup>>>,
-    figures: Figures,
-}
-
-enum State {
-    Connecting,
-    Ready(Live),
-    /// It never was connected, and why.
-    Unavailable(Arc<Error>),
-    Closed,
-}
-
-struct Live {
-    connection: Connection,
-    established: Established,
-    tools: usize,
-    took: Duration,
-}
-
-/// Where a call goes: the stored pair of server and remote name. A name is never split.
-struct Route {
-    server: usize,
-    remote_name: String,
-}
-
-/// One call, as the facade hands it over.
-pub(crate) struct Call {
-    pub(crate) id: CallId,
-    /// The projected name.
-    pub(crate) tool: String,
-    /// The JSON text of an object.
-    pub(crate) arguments: String,
-    /// In place of the server's or the toolset's.
-    pub(crate) timeout: Option<Timeout>,
-    /// Whether the listener wants to hear of progress.
-    pub(crate) report_progress: bool,
+    pub(super) routes: OnceLock<HashMap<String, Arc<Route>>>,
+    pub(super) listener: Arc<dyn Listener>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) tasks: Tasks,
 }
 
 impl Toolset {
@@ -334,13 +284,13 @@ impl Shared {
         let routes = tools
             .into_iter()
             .map(|tool| {
-                (
-                    tool.name,
-                    Route {
-                        server: tool.server,
-                        remote_name: tool.tool.name.clone(),
-                    },
-                )
+                let route = Route {
+                    server: tool.server,
+                    remote_name: tool.tool.name.clone(),
+                    output_schema: tool.tool.output_schema.clone(),
+                    output_check: OnceLock::new(),
+                };
+                (tool.name, Arc::new(route))
             })
             .collect();
         // Set once: a toolset is connected once.
@@ -348,245 +298,7 @@ impl Shared {
         text
     }
 
-    fn route(&self, tool: &str) -> Option<&Route> {
+    pub(super) fn route(&self, tool: &str) -> Option<&Arc<Route>> {
         self.routes.get()?.get(tool)
     }
-
-    fn start_call(self: &Arc<Self>, call: Call) -> Result<()> {
-        let Call {
-            id,
-            tool,
-            arguments,
-            timeout,
-            report_progress,
-        } = call;
-        if self.tasks.closing.is_cancelled() {
-            return Err(closed("before the call"));
-        }
-        let unknown = || {
-            Error::new(
-                ErrorCode::InvalidArguments,
-                format!("there is no tool named {}", json::quote(&tool)),
-            )
-        };
-        let route = self.route(&tool).ok_or_else(unknown)?;
-        let server = self.servers.get(route.server).ok_or_else(unknown)?;
-        let state = server.state();
-        let connection = match &*state {
-            State::Ready(live) => &live.connection,
-            State::Closed => return Err(closed("before the call")),
-            State::Unavailable(error) => return Err(unavailable(server, error)),
-            State::Connecting => return Err(Error::new(ErrorCode::Unavailable, "the toolset is still connecting")),
-        };
-        let patience = Patience {
-            timeout: timeout
-                .or(server.config.timeout)
-                .unwrap_or(self.options.patience.timeout),
-            ..self.options.patience
-        };
-        let resets = patience.reset_on_progress && patience.timeout != Timeout::NONE;
-        let request = Request {
-            method: "tools/call",
-            params: Params::new()
-                .text("name", &route.remote_name)
-                .raw("arguments", &arguments),
-            patience,
-            key: Some(id),
-            progress: match (report_progress, resets) {
-                (true, _) => ProgressUse::Report,
-                (false, true) => ProgressUse::Patience,
-                (false, false) => ProgressUse::None,
-            },
-            waiter: self.waiter(id, route.server, route.remote_name.clone()),
-        };
-        let Err((refused, waiter)) = connection.request(request) else {
-            return Ok(());
-        };
-        drop(state);
-        waiter(match refused {
-            Refused::Busy => Ended::Busy,
-            Refused::Gone(Some(error)) => Ended::NotSent(error),
-            Refused::Gone(None) => Ended::Closed,
-        });
-        Ok(())
-    }
-
-    fn waiter(self: &Arc<Self>, id: CallId, server: usize, tool: String) -> Waiter {
-        let debt = Debt {
-            shared: Arc::clone(self),
-            id,
-            paid: false,
-        };
-        let started = self.clock.now();
-        Box::new(move |ended| {
-            let shared = Arc::clone(&debt.shared);
-            let Some(server) = shared.servers.get(server) else {
-                return;
-            };
-            let end = call_end(ended, server, &tool);
-            let problem = match &end {
-                CallEnd::Failed(error) => Some(error.message()),
-                CallEnd::Value(_) | CallEnd::Aborted => None,
-            };
-            server
-                .figures
-                .note(shared.clock.now().saturating_duration_since(started), problem);
-            debt.pay(end);
-        })
-    }
-}
-
-/// The end that a caller is owed. A waiter that is dropped unheard, by a task that failed, still settles its call.
-struct Debt {
-    shared: Arc<Shared>,
-    id: CallId,
-    paid: bool,
-}
-
-impl Debt {
-    fn pay(mut self, end: CallEnd) {
-        self.paid = true;
-        self.shared.listener.settled(self.id, end);
-    }
-}
-
-impl Drop for Debt {
-    fn drop(&mut self) {
-        if !self.paid {
-            let error = Error::new(
-                ErrorCode::ConnectionLost,
-                "the connection failed; the outcome of the call is unknown",
-            );
-            self.shared.listener.settled(self.id, CallEnd::Failed(error));
-        }
-    }
-}
-
-impl Server {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn to_json(&self) -> String {
-        let state = self.state();
-        let (name, live, cause) = match &*state {
-            State::Connecting => ("connecting", None, None),
-            State::Ready(live) => match live.connection.lost() {
-                Some(error) => ("unavailable", Some(live), Some(Arc::clone(error))),
-                None => ("ready", Some(live), None),
-            },
-            State::Unavailable(error) => ("unavailable", None, Some(Arc::clone(error))),
-            State::Closed => ("closed", None, None),
-        };
-        let quoted = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), json::quote);
-        let figures = self.figures.summary();
-        let latency = figures.latency.map_or_else(
-            || "null".to_owned(),
-            |[p50, p95, p99]| {
-                format!(
-                    "{{\"p50\":{},\"p95\":{},\"p99\":{}}}",
-                    millis(p50),
-                    millis(p95),
-                    millis(p99)
-                )
-            },
-        );
-        format!(
-            "{{\"name\":{},\"projectedName\":{},\"type\":{},\"state\":{},\"era\":{},\"protocolVersion\":{},\
-             \"serverInfo\":{},\"tools\":{},\"connectMs\":{},\"calls\":{},\"errors\":{},\"latencyMs\":{latency},\
-             \"lastError\":{}}}",
-            json::quote(&self.config.name),
-            json::quote(&self.projected_name),
-            json::quote(self.config.kind()),
-            json::quote(name),
-            quoted(live.map(|live| live.established.revision.era().name())),
-            quoted(live.map(|live| live.established.revision.name())),
-            live.and_then(|live| live.established.server_info.as_deref())
-                .map_or("null", |info| info.get()),
-            live.map_or(0, |live| live.tools),
-            live.map_or_else(|| "null".to_owned(), |live| millis(live.took)),
-            figures.calls,
-            figures.errors,
-            quoted(
-                cause
-                    .as_ref()
-                    .map(|error| error.message())
-                    .or(figures.last_error.as_deref())
-            ),
-        )
-    }
-}
-
-fn call_end(ended: Ended, server: &Server, tool: &str) -> CallEnd {
-    let of = || {
-        format!(
-            "the call of tool {} of MCP server {}",
-            json::quote(tool),
-            json::quote(&server.config.name)
-        )
-    };
-    CallEnd::Failed(match ended {
-        Ended::Result(result) => match result::value(&result) {
-            Ok(value) => return CallEnd::Value(value),
-            Err(error) if error.code() == ErrorCode::ToolError => error,
-            Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
-        },
-        Ended::Cancelled => return CallEnd::Aborted,
-        Ended::Error(error) => {
-            let message = format!("{} was answered with error {}: {}", of(), error.code, error.message);
-            Error::new(ErrorCode::ServerError, message).with_data(error.to_json())
-        }
-        Ended::TimedOut { waited } => {
-            let message = format!(
-                "{} timed out after {} ms; its outcome is unknown",
-                of(),
-                waited.as_millis()
-            );
-            Error::new(ErrorCode::Timeout, message)
-        }
-        Ended::TooLong { bytes } => {
-            let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
-            Error::new(ErrorCode::TooLarge, message)
-        }
-        Ended::Lost(error) => {
-            let message = format!("{} lost its connection: {error}; its outcome is unknown", of());
-            Error::new(ErrorCode::ConnectionLost, message)
-        }
-        Ended::Closed => {
-            let message = format!(
-                "{} was under way when the toolset was closed; its outcome is unknown and the server unavailable",
-                of()
-            );
-            Error::new(ErrorCode::Closed, message)
-        }
-        Ended::NotSent(error) => unavailable(server, &error),
-        Ended::Busy => busy(server),
-    })
-}
-
-fn closed(when: &str) -> Error {
-    Error::new(
-        ErrorCode::Closed,
-        format!("the toolset was closed {when}; its servers are unavailable"),
-    )
-}
-
-fn busy(server: &Server) -> Error {
-    let name = json::quote(&server.config.name);
-    Error::new(
-        ErrorCode::Unavailable,
-        format!("MCP server {name} does not keep up: too much waits to be sent or answered"),
-    )
-}
-
-fn unavailable(server: &Server, cause: &Error) -> Error {
-    let name = json::quote(&server.config.name);
-    Error::new(
-        ErrorCode::Unavailable,
-        format!("MCP server {name} is unavailable: {cause}"),
-    )
-}
-
-fn millis(duration: Duration) -> String {
-    format!("{:.3}", duration.as_secs_f64() * 1_000.0)
 }

@@ -84,7 +84,20 @@ pub(crate) fn string_lossy(text: &str) -> Option<Cow<'_, str>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let bytes = deserializer.deserialize_bytes(BytesVisitor).ok()?;
     deserializer.end().ok()?;
-    Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
+    Some(Cow::Owned(without_surrogates(bytes)))
+}
+
+/// A surrogate takes three bytes here, as U+FFFD does.
+fn without_surrogates(mut bytes: Vec<u8>) -> String {
+    const REPLACEMENT: &[u8; 3] = b"\xef\xbf\xbd";
+    for at in 0..bytes.len() {
+        if let Some([0xed, 0xa0..=0xbf, _]) = bytes.get(at..at + 3)
+            && let Some(surrogate) = bytes.get_mut(at..at + 3)
+        {
+            surrogate.copy_from_slice(REPLACEMENT);
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether the text of a JSON value is a string literal.

@@ -27,7 +27,7 @@ fn values_that_serde_trees_refuse_pass_as_text() {
     assert_eq!(object.get("n").unwrap().get(), "1e400");
     assert_eq!(object.get("s").unwrap().get(), "\"\\ud800\"");
     assert!(object.string("s").is_none());
-    assert_eq!(string_lossy("\"a\\ud800b\"").unwrap(), "a\u{fffd}\u{fffd}\u{fffd}b");
+    assert_eq!(string_lossy("\"a\\ud800b\"").unwrap(), "a\u{fffd}b");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use crate::client::call::Call;
 use crate::client::options::{Options, ServerConfig};
-use crate::client::toolset::{Call, Toolset};
+use crate::client::toolset::Toolset;
 use crate::diagnostic::Diagnostic;
 use crate::error::ErrorCode;
 use crate::host::{CallEnd, CallId, Listener};

@@ -310,8 +310,10 @@ impl<W> Peer<W> {
             return;
         }
         let Some(params) = params else { return };
-        let token =
-            Object::parse(params.get()).and_then(|object| json::parse::<u64>(object.get("progressToken")?.get()));
+        let token = Object::parse(params.get()).and_then(|object| {
+            json::parse::<f64>(object.get("progress")?.get())?;
+            json::parse::<u64>(object.get("progressToken")?.get())
+        });
         let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else {
             return;
         };

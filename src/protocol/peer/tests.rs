@@ -194,7 +194,9 @@ fn progress_without_reset_is_reported_and_changes_no_deadline() {
     assert_eq!(side.peer.poll_timeout(), Some(side.start + SECOND * 2));
     for stray in [
         "{\"method\":\"notifications/progress\"}",
-        r#"{"method":"notifications/progress","params":{"progressToken":7}}"#,
+        r#"{"method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#,
+        r#"{"method":"notifications/progress","params":{"progressToken":0}}"#,
+        r#"{"method":"notifications/progress","params":{"progressToken":0,"progress":"half"}}"#,
     ] {
         assert!(side.hear(stray).is_empty());
     }

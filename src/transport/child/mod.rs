@@ -20,6 +20,7 @@ pub(crate) use launch::Launch;
 
 use super::{Received, Transport};
 use crate::error::{Error, ErrorCode, Result};
+use crate::guard::redact::Redactor;
 use crate::host::Clock;
 use crate::limits;
 use crate::protocol::peer::Violation;
@@ -37,8 +38,11 @@ pub(crate) struct ChildTransport {
     chunk: Vec<u8>,
     unsent: Unwritten,
     exited: Option<Exit>,
+    /// Whether what is left of the group after the child's own end was told to end, too.
+    orphans_told: bool,
     violation: Option<Violation>,
     stderr: stderr::Tail,
+    redactor: Arc<Redactor>,
     stderr_drain: JoinHandle<()>,
 }
 
@@ -58,7 +62,7 @@ struct Exit {
 }
 
 impl ChildTransport {
-    /// Starts the child. `offer` gets each line of its standard error.
+    /// Starts the child. `offer` gets each line of its standard error; what `redactor` knows is in no error.
     ///
     /// # Errors
     /// `unavailable` when it cannot be started.
@@ -66,6 +70,7 @@ impl ChildTransport {
         launch: &Launch,
         max_message_bytes: usize,
         clock: Arc<dyn Clock>,
+        redactor: Arc<Redactor>,
         offer: impl Fn(String) + Send + 'static,
     ) -> Result<Self> {
         let mut child = launch.start().await?;
@@ -85,7 +90,9 @@ impl ChildTransport {
             chunk: vec![0; limits::READ_CHUNK],
             unsent: Unwritten::default(),
             exited: None,
+            orphans_told: false,
             violation: None,
+            redactor,
             stderr_drain: tokio::spawn(stderr::drain(stderr, tail.clone(), offer)),
             stderr: tail,
         })
@@ -172,7 +179,7 @@ impl ChildTransport {
             Some(Exit { status: None, .. }) => "it ended".to_owned(),
             None => "it closed its standard output".to_owned(),
         };
-        if let Some(words) = self.stderr.quote() {
+        if let Some(words) = self.stderr.quote(&self.redactor) {
             message.push_str("; the end of its stderr: ");
             message.push_str(&words);
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::guard::redact::Redactor;
 use crate::limits;
 use crate::protocol::wire::lines::{Line, Lines};
 
@@ -21,14 +22,23 @@ impl Tail {
         tail.drain(..surplus);
     }
 
-    /// The last lines in short, on one line of text; nothing when nothing was written.
-    pub(super) fn quote(&self) -> Option<String> {
-        let tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let skipped = tail.len().saturating_sub(limits::STDERR_QUOTE_BYTES);
-        let bytes: Vec<u8> = tail.iter().skip(skipped).copied().collect();
-        drop(tail);
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<_> = text
+    /// The last lines in short; nothing when nothing was written. Secrets go before the text is cut: half of one would
+    /// not be found.
+    pub(super) fn quote(&self, redactor: &Redactor) -> Option<String> {
+        let tail: Vec<u8> = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .copied()
+            .collect();
+        let text = redactor.redact(&String::from_utf8_lossy(&tail));
+        let mut cut = text.len().saturating_sub(limits::STDERR_QUOTE_BYTES);
+        while !text.is_char_boundary(cut) {
+            cut += 1;
+        }
+        let quoted = text.get(cut..).unwrap_or_default();
+        let lines: Vec<_> = quoted
             .lines()
             .map(str::trim_end)
             .filter(|line| !line.is_empty())
@@ -39,7 +49,7 @@ impl Tail {
 
 /// Reads until the end; `offer` gets each line.
 pub(super) async fn drain(mut from: impl AsyncRead + Unpin, tail: Tail, offer: impl Fn(String)) {
-    let mut lines = Lines::new(limits::STDERR_LINE_BYTES);
+    let mut lines = Lines::of_free_text(limits::STDERR_LINE_BYTES);
     let mut chunk = vec![0; limits::READ_CHUNK];
     // An error is an end: the pipe broke with the process behind it.
     while let Ok(count @ 1..) = from.read(&mut chunk).await {

@@ -27,8 +27,14 @@ impl ChildTransport {
     async fn ended_in_time(&mut self) -> bool {
         let deadline = self.clock.now() + limits::STOP_GRACE;
         loop {
-            if self.exited.is_some() && !self.group.is_alive() {
-                return true;
+            if self.exited.is_some() {
+                if !self.group.is_alive() {
+                    return true;
+                }
+                // Who is left of the group has lost its server: there is nothing to wait for politely.
+                if !std::mem::replace(&mut self.orphans_told, true) {
+                    self.group.signal(Signal::Terminate);
+                }
             }
             let now = self.clock.now();
             if now >= deadline {

@@ -13,6 +13,7 @@ pub(crate) struct Lines {
     start: usize,
     /// How far the buffer was searched for the end of that line.
     scanned: usize,
+    keeps_blank: bool,
     /// Within a line that is too long: what is known of the part that is gone already.
     dropped: Option<Dropped>,
 }
@@ -23,7 +24,7 @@ struct Dropped {
     finder: IdFinder,
 }
 
-/// What a stream said from one line end to the next. A blank line is not reported.
+/// What a stream said from one line end to the next. A blank line is not reported, unless it was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// Without its line end, and without a byte order mark before it. `lossy`: some bytes were no UTF-8 and are U+FFFD.
@@ -40,7 +41,16 @@ impl Lines {
             buffer: Vec::new(),
             start: 0,
             scanned: 0,
+            keeps_blank: false,
             dropped: None,
+        }
+    }
+
+    /// Reports blank lines too: in free text they mean something.
+    pub(crate) fn of_free_text(max_bytes: usize) -> Self {
+        Self {
+            keeps_blank: true,
+            ..Self::new(max_bytes)
         }
     }
 
@@ -102,7 +112,9 @@ impl Lines {
                 answers: dropped.finder.id(),
             });
         }
-        if content.trim_ascii().is_empty() {
+        let is_blank = content.trim_ascii().is_empty();
+        let is_rest = end >= self.buffer.len();
+        if is_blank && (is_rest || !self.keeps_blank) {
             self.skip_to(end + 1);
             return None;
         }

@@ -23,6 +23,18 @@ fn what_remains_at_the_end_is_a_line_and_is_reported_once() {
 }
 
 #[test]
+fn blank_lines_of_free_text_are_reported_but_for_what_follows_the_last_line_end() {
+    let mut lines = Lines::of_free_text(10);
+    lines.push(b"a\n\n \r\nb\n");
+    let mut seen = Vec::new();
+    while let Some(Line::Text { text, .. }) = lines.pop() {
+        seen.push(text);
+    }
+    assert_eq!(seen, ["a", "", " ", "b"]);
+    assert_eq!(lines.finish(), None);
+}
+
+#[test]
 fn blank_lines_are_not_reported() {
     assert_eq!(
         split("\n\r\n \t\r\n\u{feff}\n\u{feff} \r\nx\n\n".as_bytes(), 64),

@@ -1,0 +1,249 @@
+//! One call of a tool: from the projected name to a request, and from the end of the request to what its caller is told.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::value::RawValue;
+
+use super::connection::Refused;
+use super::result;
+use super::server::{Server, State};
+use super::toolset::Shared;
+use crate::catalog::output_schema::OutputSchema;
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::driver::{Ended, Waiter};
+use crate::error::{Error, ErrorCode, Result};
+use crate::host::{CallEnd, CallId};
+use crate::json;
+use crate::limits::Timeout;
+use crate::protocol::message::Params;
+use crate::protocol::peer::{Patience, ProgressUse, Request};
+
+/// One call, as the facade hands it over.
+pub(crate) struct Call {
+    pub(crate) id: CallId,
+    /// The projected name.
+    pub(crate) tool: String,
+    /// The JSON text of an object.
+    pub(crate) arguments: String,
+    /// In place of the server's or the toolset's.
+    pub(crate) timeout: Option<Timeout>,
+    /// Whether the listener wants to hear of progress.
+    pub(crate) report_progress: bool,
+}
+
+/// Where a call goes: the stored pair of server and remote name. A name is never split.
+pub(super) struct Route {
+    pub(super) server: usize,
+    pub(super) remote_name: String,
+    pub(super) output_schema: Option<Box<RawValue>>,
+    /// Made of the schema when the first structured result comes; nothing when the schema cannot be used.
+    pub(super) output_check: OnceLock<Option<OutputSchema>>,
+}
+
+impl Shared {
+    pub(super) fn start_call(self: &Arc<Self>, call: Call) -> Result<()> {
+        let Call {
+            id,
+            tool,
+            arguments,
+            timeout,
+            report_progress,
+        } = call;
+        if self.tasks.closing.is_cancelled() {
+            return Err(closed("before the call"));
+        }
+        let unknown = || {
+            Error::new(
+                ErrorCode::InvalidArguments,
+                format!("there is no tool named {}", json::quote(&tool)),
+            )
+        };
+        let route = self.route(&tool).ok_or_else(unknown)?;
+        let server = self.servers.get(route.server).ok_or_else(unknown)?;
+        let state = server.state();
+        let connection = match &*state {
+            State::Ready(live) => &live.connection,
+            State::Closed => return Err(closed("before the call")),
+            State::Unavailable(error) => return Err(unavailable(server, error)),
+            State::Connecting => return Err(Error::new(ErrorCode::Unavailable, "the toolset is still connecting")),
+        };
+        let patience = Patience {
+            timeout: timeout
+                .or(server.config.timeout)
+                .unwrap_or(self.options.patience.timeout),
+            ..self.options.patience
+        };
+        let resets = patience.reset_on_progress && patience.timeout != Timeout::NONE;
+        let request = Request {
+            method: "tools/call",
+            params: Params::new()
+                .text("name", &route.remote_name)
+                .raw("arguments", &arguments),
+            patience,
+            key: Some(id),
+            progress: match (report_progress, resets) {
+                (true, _) => ProgressUse::Report,
+                (false, true) => ProgressUse::Patience,
+                (false, false) => ProgressUse::None,
+            },
+            waiter: self.waiter(id, Arc::clone(route)),
+        };
+        let Err((refused, waiter)) = connection.request(request) else {
+            return Ok(());
+        };
+        drop(state);
+        waiter(match refused {
+            Refused::Busy => Ended::Busy,
+            Refused::Gone(Some(error)) => Ended::NotSent(error),
+            Refused::Gone(None) => Ended::Closed,
+        });
+        Ok(())
+    }
+
+    fn waiter(self: &Arc<Self>, id: CallId, route: Arc<Route>) -> Waiter {
+        let debt = Debt {
+            shared: Arc::clone(self),
+            id,
+            paid: false,
+        };
+        let started = self.clock.now();
+        Box::new(move |ended| {
+            let shared = Arc::clone(&debt.shared);
+            let Some(server) = shared.servers.get(route.server) else {
+                return;
+            };
+            let end = shared.call_end(ended, server, &route);
+            let problem = match &end {
+                CallEnd::Failed(error) => Some(error.message()),
+                CallEnd::Value(_) | CallEnd::Aborted => None,
+            };
+            server
+                .figures
+                .note(shared.clock.now().saturating_duration_since(started), problem);
+            debt.pay(end);
+        })
+    }
+
+    fn call_end(&self, ended: Ended, server: &Server, route: &Route) -> CallEnd {
+        let of = || {
+            format!(
+                "the call of tool {} of MCP server {}",
+                json::quote(&route.remote_name),
+                json::quote(&server.config.name)
+            )
+        };
+        CallEnd::Failed(match ended {
+            Ended::Result(result) => match result::value(&result, |value| self.check_output(value, server, route)) {
+                Ok(value) => return CallEnd::Value(value),
+                Err(error) if error.code() == ErrorCode::ToolError => error,
+                Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
+            },
+            Ended::Cancelled => return CallEnd::Aborted,
+            Ended::Error(error) => {
+                let message = format!("{} was answered with error {}: {}", of(), error.code, error.message);
+                Error::new(ErrorCode::ServerError, message).with_data(error.to_json())
+            }
+            Ended::TimedOut { waited } => {
+                let message = format!(
+                    "{} timed out after {} ms; its outcome is unknown",
+                    of(),
+                    waited.as_millis()
+                );
+                Error::new(ErrorCode::Timeout, message)
+            }
+            Ended::TooLong { bytes } => {
+                let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
+                Error::new(ErrorCode::TooLarge, message)
+            }
+            Ended::Lost(error) => {
+                let message = format!("{} lost its connection: {error}; its outcome is unknown", of());
+                Error::new(ErrorCode::ConnectionLost, message)
+            }
+            Ended::Closed => {
+                let message = format!(
+                    "{} was under way when the toolset was closed; its outcome is unknown and the server unavailable",
+                    of()
+                );
+                Error::new(ErrorCode::Closed, message)
+            }
+            Ended::NotSent(error) => unavailable(server, &error),
+            Ended::Busy => busy(server),
+        })
+    }
+
+    /// Structured content has to fit the schema that the tool published with it. A schema that cannot be used refuses
+    /// nothing, and is told once.
+    fn check_output(&self, value: &RawValue, server: &Server, route: &Route) -> Result<()> {
+        let Some(schema) = &route.output_schema else {
+            return Ok(());
+        };
+        let check = route.output_check.get_or_init(|| {
+            OutputSchema::compile(schema)
+                .inspect_err(|problem| {
+                    let message = format!(
+                        "the output schema of tool {} of MCP server {} cannot be used, and its results are not checked: {problem}",
+                        json::quote(&route.remote_name),
+                        json::quote(&server.config.name)
+                    );
+                    self.listener.diagnostic(Diagnostic::new(Rule::ProtocolViolation, &server.config.name, message));
+                })
+                .ok()
+        });
+        let Some(check) = check else { return Ok(()) };
+        check.check(value).map_err(|problem| {
+            Error::new(
+                ErrorCode::OutputSchema,
+                format!("its structured result does not fit its output schema, {problem}"),
+            )
+        })
+    }
+}
+
+/// The end that a caller is owed. A waiter that is dropped unheard, by a task that failed, still settles its call.
+struct Debt {
+    shared: Arc<Shared>,
+    id: CallId,
+    paid: bool,
+}
+
+impl Debt {
+    fn pay(mut self, end: CallEnd) {
+        self.paid = true;
+        self.shared.listener.settled(self.id, end);
+    }
+}
+
+impl Drop for Debt {
+    fn drop(&mut self) {
+        if !self.paid {
+            let error = Error::new(
+                ErrorCode::ConnectionLost,
+                "the connection failed; the outcome of the call is unknown",
+            );
+            self.shared.listener.settled(self.id, CallEnd::Failed(error));
+        }
+    }
+}
+
+pub(super) fn closed(when: &str) -> Error {
+    Error::new(
+        ErrorCode::Closed,
+        format!("the toolset was closed {when}; its servers are unavailable"),
+    )
+}
+
+fn busy(server: &Server) -> Error {
+    let name = json::quote(&server.config.name);
+    Error::new(
+        ErrorCode::Unavailable,
+        format!("MCP server {name} does not keep up: too much waits to be sent or answered"),
+    )
+}
+
+fn unavailable(server: &Server, cause: &Error) -> Error {
+    let name = json::quote(&server.config.name);
+    Error::new(
+        ErrorCode::Unavailable,
+        format!("MCP server {name} is unavailable: {cause}"),
+    )
+}
