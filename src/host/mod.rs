@@ -1,6 +1,8 @@
 //! What the core asks of the program around it, as traits: time, and somebody who listens. Implementations live in
 //! `binding` and in tests.
 
+pub(crate) mod http;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
