@@ -35,6 +35,10 @@ pub fn peer(data: &[u8]) {
     targets::peer::run::<protocol::peer::Peer<u64>>(data);
 }
 
+pub fn sse(data: &[u8]) {
+    targets::sse::run::<protocol::wire::sse::SseDecoder>(data);
+}
+
 /// What a target does where no fuzzer drives it: runs on the files that it is given.
 ///
 /// # Panics

@@ -9,23 +9,30 @@ use proptest::prelude::*;
 use crate::protocol::message::Message;
 use crate::protocol::peer::{Action, Outcome, Peer};
 use crate::protocol::wire::lines::{Line, Lines};
+use crate::protocol::wire::sse::{SseDecoder, SseItem};
 
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{lines, message, peer};
+use targets::{lines, message, peer, sse};
 
 #[test]
 fn the_seeds_pass() {
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
     each_seed("peer", peer::run::<Peer<u64>>);
+    each_seed("sse", sse::run::<SseDecoder>);
 }
 
 proptest! {
     #[test]
     fn any_script_passes(script in "(([+@^-][0-9]{1,3}( [0-9]{1,3}( [rpq]{0,2})?)?|!|\\{\"id\":[0-9],\"result\":1\\}|\\{\"method\":\"notifications/progress\",\"params\":\\{\"progressToken\":[0-9]\\}\\}|.{0,8})\n){0,40}") {
         peer::run::<Peer<u64>>(script.as_bytes());
+    }
+
+    #[test]
+    fn any_event_stream_passes(limit in prop_oneof![0_u8..20, Just(255)], seed: u8, stream in event_stream()) {
+        sse::run::<SseDecoder>(&[&[limit, seed], &stream[..]].concat());
     }
 
     #[test]
@@ -53,6 +60,30 @@ fn the_peer_target_finds_a_waiter_that_is_forgotten() {
     assert!(finds("peer", peer::run::<ForgetsTheCancelled>));
 }
 
+#[test]
+fn the_sse_target_finds_a_line_end_that_is_torn_apart() {
+    assert!(finds("sse", sse::run::<TakesLineEndsAsTheyCome>));
+}
+
+#[test]
+fn the_sse_target_finds_an_event_that_waits_for_a_line_feed() {
+    assert!(finds("sse", sse::run::<KnowsNoCarriageReturn>));
+}
+
+/// Bytes in which what matters to an event stream is frequent.
+fn event_stream() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        6 => Just("\n".to_owned().into_bytes()),
+        3 => Just("\r".to_owned().into_bytes()),
+        3 => Just("\r\n".to_owned().into_bytes()),
+        8 => "(data|id|event|retry|dat|datas|Data)?:? ?[a-z0-9é: ]{0,6}".prop_map(String::into_bytes),
+        1 => Just("\u{feff}".to_owned().into_bytes()),
+        1 => Just(b"id:\0".to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..6),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
 /// Looks at each piece by itself, and so breaks the characters that two pieces share.
 struct DecodesPerChunk(Lines);
 
@@ -71,6 +102,41 @@ impl lines::Splitter for DecodesPerChunk {
 
     fn finish(&mut self) -> Option<Line> {
         self.0.finish()
+    }
+}
+
+/// Takes a line feed at the beginning of a piece for a line end of its own.
+struct TakesLineEndsAsTheyCome(SseDecoder);
+
+impl sse::Decoder for TakesLineEndsAsTheyCome {
+    fn new(max_bytes: usize) -> Self {
+        Self(SseDecoder::new(max_bytes))
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.0
+            .push(String::from_utf8_lossy(bytes).replace('\r', "\n").as_bytes());
+    }
+
+    fn pop(&mut self) -> Option<SseItem> {
+        self.0.pop()
+    }
+}
+
+/// Ends lines at a line feed alone.
+struct KnowsNoCarriageReturn(SseDecoder);
+
+impl sse::Decoder for KnowsNoCarriageReturn {
+    fn new(max_bytes: usize) -> Self {
+        Self(SseDecoder::new(max_bytes))
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.0.push(String::from_utf8_lossy(bytes).replace('\r', "").as_bytes());
+    }
+
+    fn pop(&mut self) -> Option<SseItem> {
+        self.0.pop()
     }
 }
 

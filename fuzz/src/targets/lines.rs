@@ -1,6 +1,7 @@
 //! Any split of a stream gives the lines of one piece. The first byte is the limit, the second the seed of one more
 //! split, the rest the stream.
 
+use super::pieces;
 use crate::protocol::wire::lines::{Line, Lines};
 
 /// What splits a stream into lines; other implementations are broken ones.
@@ -56,20 +57,10 @@ fn check(lines: &[Line], limit: usize) {
     }
 }
 
-/// In pieces of 1 to `longest` bytes, from a generator that gives the same sizes each time.
-fn split<S: Splitter>(mut stream: &[u8], limit: usize, longest: usize, seed: u32) -> Vec<Line> {
+fn split<S: Splitter>(stream: &[u8], limit: usize, longest: usize, seed: u32) -> Vec<Line> {
     let mut splitter = S::new(limit);
     let mut lines = Vec::new();
-    let mut state = seed;
-    while !stream.is_empty() {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let size = if seed == 0 {
-            longest
-        } else {
-            (state >> 16) as usize % longest + 1
-        };
-        let (piece, rest) = stream.split_at(size.min(stream.len()));
-        stream = rest;
+    for piece in pieces(stream, longest, seed) {
         splitter.push(piece);
         lines.extend(std::iter::from_fn(|| splitter.pop()));
     }

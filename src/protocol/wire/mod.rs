@@ -2,3 +2,4 @@
 
 pub(crate) mod lines;
 mod oversize;
+pub(crate) mod sse;
