@@ -33,7 +33,6 @@ pub(crate) enum ErrorCode {
     #[expect(dead_code, reason = "a stable name; raised by remote transports")]
     Unauthorized,
     /// A host outside the allowed ones.
-    #[expect(dead_code, reason = "a stable name; raised by remote transports")]
     HostBlocked,
     /// A message over its size limit.
     TooLarge,

@@ -68,6 +68,9 @@ pub(crate) const MAX_OUTPUT_SCHEMA_BYTES: usize = 1024 * 1024;
 /// How often the pattern of a schema may go back over one text before the text counts as not fitting.
 pub(crate) const MAX_PATTERN_BACKTRACKS: usize = 100_000;
 
+/// How much of a host a message shows: the longest name that DNS has.
+pub(crate) const QUOTED_HOST_CHARS: usize = 253;
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

@@ -1,3 +1,5 @@
 //! What keeps untrusted servers and secrets apart, as pure decisions: no async, no clock, no I/O.
 
+pub(crate) mod address;
+pub(crate) mod hosts;
 pub(crate) mod redact;
