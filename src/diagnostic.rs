@@ -16,6 +16,10 @@ pub(crate) enum Rule {
     ListingLimited,
     /// A server broke the protocol, and the call survived it.
     ProtocolViolation,
+    /// A configured header that is ours to set, or a tool that asks for an impossible one.
+    HeaderIgnored,
+    /// A redirect left the configured origin, and credentials and configured headers stayed behind.
+    CrossOriginHeadersWithheld,
 }
 
 impl Rule {
@@ -27,6 +31,8 @@ impl Rule {
             Self::ServerEntryInvalid => "server-entry-invalid",
             Self::ListingLimited => "listing-limited",
             Self::ProtocolViolation => "protocol-violation",
+            Self::HeaderIgnored => "header-ignored",
+            Self::CrossOriginHeadersWithheld => "cross-origin-headers-withheld",
         }
     }
 
@@ -39,6 +45,7 @@ impl Rule {
             | Self::ServerEntryInvalid
             | Self::ListingLimited
             | Self::ProtocolViolation => "7.2.2",
+            Self::HeaderIgnored | Self::CrossOriginHeadersWithheld => "7.2.1",
         }
     }
 }

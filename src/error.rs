@@ -30,7 +30,6 @@ pub(crate) enum ErrorCode {
     #[expect(dead_code, reason = "a stable name; raised once stored listings are woken")]
     NotPublished,
     /// The server refused the credentials.
-    #[expect(dead_code, reason = "a stable name; raised by remote transports")]
     Unauthorized,
     /// A host outside the allowed ones.
     HostBlocked,

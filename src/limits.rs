@@ -70,6 +70,12 @@ pub(crate) const MAX_PATTERN_BACKTRACKS: usize = 100_000;
 
 /// How much of a host a message shows: the longest name that DNS has.
 pub(crate) const QUOTED_HOST_CHARS: usize = 253;
+/// How much of a URL, without its query, a message shows.
+pub(crate) const QUOTED_URL_CHARS: usize = 512;
+/// How much of a header's name a message shows.
+pub(crate) const QUOTED_HEADER_CHARS: usize = 64;
+/// How many redirects one request follows (client specification, section 5).
+pub(crate) const MAX_REDIRECTS: usize = 5;
 
 // Names and tokens.
 

@@ -1,5 +1,7 @@
 //! What keeps untrusted servers and secrets apart, as pure decisions: no async, no clock, no I/O.
 
 pub(crate) mod address;
+pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod redact;
+pub(crate) mod redirect;
