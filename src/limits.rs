@@ -43,10 +43,12 @@ pub(crate) const MAX_CALLS_IN_FLIGHT: usize = 65_536;
 pub(crate) const COMMANDS_PER_TURN: usize = 256;
 /// How many bytes one read from a child asks for: the usual capacity of a pipe.
 pub(crate) const READ_CHUNK: usize = 64 * 1024;
-/// How much of a child's standard error is kept for diagnostics (client specification, section 10).
-pub(crate) const STDERR_TAIL_BYTES: usize = 64 * 1024;
 /// The longest id or type of an event in an event stream: an id comes back in a header, and servers refuse long ones.
 pub(crate) const MAX_EVENT_FIELD_BYTES: usize = 4 * 1024;
+/// The longest session id that is sent back to its server: about what HTTP servers take for all headers together.
+pub(crate) const MAX_SESSION_ID_BYTES: usize = 8 * 1024;
+/// How much of a child's standard error is kept for diagnostics (client specification, section 10).
+pub(crate) const STDERR_TAIL_BYTES: usize = 64 * 1024;
 /// How much of that tail a message quotes.
 pub(crate) const STDERR_QUOTE_BYTES: usize = 2 * 1024;
 /// The longest line of standard error that is offered in one piece.

@@ -23,6 +23,10 @@ mod limits;
 mod protocol;
 mod targets;
 
+pub fn http(data: &[u8]) {
+    targets::http::run::<targets::http::Ours>(data);
+}
+
 pub fn lines(data: &[u8]) {
     targets::lines::run::<protocol::wire::lines::Lines>(data);
 }

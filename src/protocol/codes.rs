@@ -7,6 +7,12 @@ use crate::json::{self, Object};
 
 /// The receiver does not know the method (JSON-RPC 2.0, section 5.1).
 pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+/// A header is missing or differs from the body (protocol 2026-07-28).
+pub(crate) const HEADER_MISMATCH: i64 = -32_020;
+/// The request needs a capability that it did not declare (protocol 2026-07-28).
+pub(crate) const MISSING_CLIENT_CAPABILITY: i64 = -32_021;
+/// The revision that the request names is not spoken; `data.supported` lists those that are (protocol 2026-07-28).
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 
 /// An error object as a peer sent it, read leniently: what is missing or of another type is left empty.
 #[derive(Debug, Default)]

@@ -4,20 +4,26 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use ::http::{HeaderMap, StatusCode};
 use proptest::prelude::*;
 
 use crate::protocol::message::Message;
 use crate::protocol::peer::{Action, Outcome, Peer};
+use crate::protocol::revision::Revision;
+use crate::protocol::wire;
+use crate::protocol::wire::http::probe::{self, Next, Probed};
+use crate::protocol::wire::http::{Sent, Verdict};
 use crate::protocol::wire::lines::{Line, Lines};
 use crate::protocol::wire::sse::{SseDecoder, SseItem};
 
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{lines, message, peer, sse};
+use targets::{http, lines, message, peer, sse};
 
 #[test]
 fn the_seeds_pass() {
+    each_seed("http", http::run::<http::Ours>);
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
     each_seed("peer", peer::run::<Peer<u64>>);
@@ -28,6 +34,11 @@ proptest! {
     #[test]
     fn any_script_passes(script in "(([+@^-][0-9]{1,3}( [0-9]{1,3}( [rpq]{0,2})?)?|!|\\{\"id\":[0-9],\"result\":1\\}|\\{\"method\":\"notifications/progress\",\"params\":\\{\"progressToken\":[0-9]\\}\\}|.{0,8})\n){0,40}") {
         peer::run::<Peer<u64>>(script.as_bytes());
+    }
+
+    #[test]
+    fn any_reply_passes(head in "[rnold][s-](200|202|204|30[1-8]|40[0-9]|429|50[0-4]|[1-9][0-9]{2})", headers in prop::collection::vec("(Content-Type|Retry-After|Location|Mcp-Session-Id|Allow): ?([ -~]{0,12}|application/json|text/event-stream|[0-9]{0,3})", 0..4), body in "[{](\"(jsonrpc|id|result|error)\":(\"2.0\"|1|[{]\"supportedVersions\":[\\[]\"202[56]-(07-28|11-25)\"\\][}]|[{]\"code\":-3202[0-3][}])[,}]?){0,4}|.{0,30}") {
+        http::run::<http::Ours>(format!("{head}\n{}\n\n{body}", headers.join("\n")).as_bytes());
     }
 
     #[test]
@@ -58,6 +69,16 @@ fn the_message_target_finds_a_method_that_is_not_quoted() {
 #[test]
 fn the_peer_target_finds_a_waiter_that_is_forgotten() {
     assert!(finds("peer", peer::run::<ForgetsTheCancelled>));
+}
+
+#[test]
+fn the_http_target_finds_media_types_that_are_compared_as_text() {
+    assert!(finds("http", http::run::<ComparesText>));
+}
+
+#[test]
+fn the_http_target_finds_an_outage_that_is_taken_for_an_old_server() {
+    assert!(finds("http", http::run::<FallsBackOnOutages>));
 }
 
 #[test]
@@ -102,6 +123,29 @@ impl lines::Splitter for DecodesPerChunk {
 
     fn finish(&mut self) -> Option<Line> {
         self.0.finish()
+    }
+}
+
+struct ComparesText;
+
+impl http::Rules for ComparesText {
+    fn judge(sent: Sent, names_session: bool, status: StatusCode, headers: &HeaderMap, now: u64) -> Verdict {
+        match headers.get("content-type") {
+            Some(media) if status.is_success() && media == "text/event-stream" => Verdict::EventStream,
+            Some(_) if status.is_success() => Verdict::NotMcp(None),
+            _ => wire::http::judge(sent, names_session, status, headers, now),
+        }
+    }
+}
+
+struct FallsBackOnOutages;
+
+impl http::Rules for FallsBackOnOutages {
+    fn read_probe(probed: Probed<'_>, requested: Revision) -> Next {
+        match probe::read(probed, requested) {
+            Next::Fail(_) => Next::Initialize,
+            next => next,
+        }
     }
 }
 
