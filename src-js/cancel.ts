@@ -4,8 +4,15 @@ type Waiting = Set<(reason: unknown) => void>;
 
 const waiting = new WeakMap<AbortSignal, { calls: Waiting; listener: () => void }>();
 
-/** Calls `abort` when the signal fires. What is returned takes that back, and has to be called in the end. */
+/**
+ * Calls `abort` when the signal fires, at once if it has fired already. What is returned takes that back, and has to be
+ * called in the end.
+ */
 export function onAbort(signal: AbortSignal, abort: (reason: unknown) => void): () => void {
+  if (signal.aborted) {
+    abort(signal.reason);
+    return () => {};
+  }
   let entry = waiting.get(signal);
   if (entry === undefined) {
     const calls: Waiting = new Set();
@@ -13,9 +20,9 @@ export function onAbort(signal: AbortSignal, abort: (reason: unknown) => void): 
       waiting.delete(signal);
       for (const call of calls) call(signal.reason);
     };
+    signal.addEventListener('abort', listener, { once: true });
     entry = { calls, listener };
     waiting.set(signal, entry);
-    signal.addEventListener('abort', listener, { once: true });
   }
   const { calls, listener } = entry;
   calls.add(abort);

@@ -36,6 +36,14 @@ impl Rule {
         }
     }
 
+    /// Whether it is told at most once per configured server, or per name: then there is room for it in any case.
+    pub(crate) const fn is_told_once(self) -> bool {
+        matches!(
+            self,
+            Self::ConnectionFailure | Self::UnsupportedTransport | Self::ServerNameCollision | Self::ListingLimited
+        )
+    }
+
     /// The section of the Agent Plugins text that the rule is filed under (client specification, section 3).
     pub(crate) const fn section(self) -> &'static str {
         match self {

@@ -18,6 +18,8 @@ pub(crate) const STOP_GRACE: Duration = Duration::from_secs(2);
 pub(crate) const EXIT_DRAIN: Duration = Duration::from_millis(200);
 /// How long a child whose output ended may take to be reaped before it counts as one that closed its output and lives on.
 pub(crate) const EXIT_STATUS_WAIT: Duration = Duration::from_millis(200);
+/// How long the end of a process waits for a child that is being started just then, in order to kill it.
+pub(crate) const LAST_START_WAIT: Duration = Duration::from_secs(1);
 /// How often a process group whose leader is gone is looked at until it is empty.
 pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
 /// A repeated `protocol-violation` of one kind and server is reported once in this time (client specification, section 3).
@@ -69,6 +71,21 @@ pub(crate) const REDACTED_VALUE_MIN_CHARS: usize = 8;
 pub(crate) const MAX_OUTPUT_SCHEMA_BYTES: usize = 1024 * 1024;
 /// How often the pattern of a schema may go back over one text before the text counts as not fitting.
 pub(crate) const MAX_PATTERN_BACKTRACKS: usize = 100_000;
+
+/// The longest name that a listed tool may have; a longer one is no name to show to a model.
+pub(crate) const MAX_LISTED_NAME_BYTES: usize = 4 * 1024;
+/// How deeply the definition of a tool may be nested. What JavaScript can copy and print is deeper than any real one.
+pub(crate) const MAX_TOOL_DEPTH: usize = 1_000;
+/// How many odd entries of one listing are told of one by one.
+pub(crate) const MAX_ENTRY_DIAGNOSTICS: usize = 100;
+/// How much of a server's name or text a message quotes, in characters.
+pub(crate) const QUOTED_CHARS: usize = 128;
+/// How many messages one array of messages may hold.
+pub(crate) const MAX_BATCH_MESSAGES: usize = 1_000;
+/// The longest text that crosses to JavaScript in one piece: what its engines can hold in one string, with some room.
+pub(crate) const MAX_TEXT_TO_JS_BYTES: usize = 500 * 1024 * 1024;
+/// How many bytes of what nobody asked for may wait for the JavaScript thread, of each kind.
+pub(crate) const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much of a host a message shows: the longest name that DNS has.
 pub(crate) const QUOTED_HOST_CHARS: usize = 253;

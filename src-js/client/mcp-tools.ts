@@ -1,6 +1,7 @@
 // `mcpTools`: the toolset over the core's. Requests go to the core under a number; events come back in batches.
 
 import { onAbort } from '../cancel.js';
+import { describe } from '../describe.js';
 import { AbortError, McpError } from '../errors.js';
 import { killAtExit, spareAtExit } from '../exit.js';
 import { native, toError } from '../native.js';
@@ -35,13 +36,36 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
     throw new McpError('invalid-option', 'the options must be an object');
   }
   const settings = { servers: encodeServers(servers), options: encodeOptions(options) };
-  if (options.signal?.aborted) throw abortOf(options.signal.reason, 'connecting');
+  const { signal, storage } = options;
+  throwIfAborted(signal);
   // Without the baselines nothing can be trusted: they are read before anything is started.
-  await options.storage?.list();
+  if (storage != null) await unlessAborted(signal, Promise.resolve(storage.list()));
   const toolset = new Toolset(options);
-  await toolset.connect(settings);
+  await toolset[CONNECT](settings);
   return toolset;
 }
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortOf(signal.reason, 'connecting');
+}
+
+/** Waits for something that cannot be aborted itself. */
+async function unlessAborted(signal: AbortSignal | undefined, waited: Promise<unknown>): Promise<void> {
+  if (signal === undefined) return void (await waited);
+  let forget: (() => void) | undefined;
+  const aborted = new Promise<void>((resolve) => {
+    forget = onAbort(signal, () => resolve());
+  });
+  try {
+    await Promise.race([waited, aborted]);
+  } finally {
+    forget?.();
+  }
+  throwIfAborted(signal);
+}
+
+/** Only this module connects a toolset, and each once. */
+const CONNECT = Symbol('connect');
 
 type ProgressListener = (progress: McpProgress) => void;
 type ProgressParams = Pick<McpProgress, 'progress' | 'total' | 'message'>;
@@ -62,10 +86,24 @@ interface Call {
 
 type Connection = InstanceType<typeof native.NativeToolset>;
 
+/** Where events go, until the toolset is closed. */
+interface Inbox {
+  deliver?: (events: NativeEvent[]) => void;
+}
+
+/**
+ * The function that native code holds for as long as it exists. It must not hold the toolset, which holds the native
+ * object: no garbage collector sees through that circle.
+ */
+function relay(inbox: Inbox): (events: NativeEvent[]) => void {
+  return (events) => inbox.deliver?.(events);
+}
+
 class Toolset implements McpToolset {
   tools: Record<string, AnyTool> = {};
   readonly reconciled: Promise<void> = Promise.resolve();
   readonly #options: McpOptions;
+  readonly #inbox: Inbox = {};
   readonly #native: Connection;
   readonly #pending = new Map<number, Pending>();
   readonly #servers = new Map<string, string>();
@@ -74,11 +112,12 @@ class Toolset implements McpToolset {
 
   constructor(options: McpOptions) {
     this.#options = options;
-    this.#native = new native.NativeToolset((events) => this.#deliver(events));
+    this.#native = new native.NativeToolset(relay(this.#inbox));
+    this.#inbox.deliver = (events) => this.#deliver(events);
     killAtExit(this.#native);
   }
 
-  async connect(settings: { servers: string; options: string }): Promise<void> {
+  async [CONNECT](settings: { servers: string; options: string }): Promise<void> {
     const { signal, onStderr } = this.#options;
     const forget = signal && onAbort(signal, () => void this.close());
     try {
@@ -86,6 +125,7 @@ class Toolset implements McpToolset {
         this.#native.connect(id, settings.servers, settings.options, onStderr !== undefined),
       );
       const text = valueText(await connected);
+      throwIfAborted(signal);
       const catalog = JSON.parse(text) as CatalogEntry[];
       for (const entry of catalog) this.#servers.set(entry.name, entry.server);
       this.tools = buildTools(catalog, async (name, args, context) => {
@@ -94,7 +134,7 @@ class Toolset implements McpToolset {
       });
     } catch (error) {
       await this.close();
-      if (signal?.aborted) throw abortOf(signal.reason, 'connecting');
+      throwIfAborted(signal);
       throw error;
     } finally {
       forget?.();
@@ -127,6 +167,7 @@ class Toolset implements McpToolset {
     await this.#request((id) => this.#native.close(id));
     spareAtExit(this.#native);
     this.#native.release();
+    delete this.#inbox.deliver;
   }
 
   async #call(call: Call): Promise<unknown> {
@@ -140,6 +181,10 @@ class Toolset implements McpToolset {
     if (timeoutMs != null && typeof timeoutMs !== 'number') {
       throw new McpError('invalid-option', 'timeoutMs must be a number');
     }
+    // Let go of: what the core would answer could not arrive any more.
+    if (this.#inbox.deliver === undefined) {
+      throw new McpError('closed', 'the toolset was closed before the call; its servers are unavailable');
+    }
     const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
@@ -150,14 +195,17 @@ class Toolset implements McpToolset {
       listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
     );
     let reason: unknown;
-    const forget = signals.map((signal) =>
-      onAbort(signal, (cause) => {
-        reason = cause;
-        // The reason stays here: it is no business of the server's.
-        this.#native.cancel(id, name);
-      }),
-    );
+    const forget: (() => void)[] = [];
     try {
+      for (const signal of signals) {
+        forget.push(
+          onAbort(signal, (cause) => {
+            reason = cause;
+            // The reason stays here: it is no business of the server's.
+            this.#native.cancel(id, name);
+          }),
+        );
+      }
       const event = await settled;
       if (event.kind === 'aborted') throw abortOf(reason, `the call of ${name}`);
       return JSON.parse(valueText(event)) as unknown;
@@ -188,19 +236,22 @@ class Toolset implements McpToolset {
   }
 
   #deliver(events: NativeEvent[]): void {
-    for (const event of events) {
-      const { kind, text } = event;
-      if (kind === 'settled' || kind === 'aborted') {
-        const pending = this.#pending.get(event.id ?? 0);
-        this.#pending.delete(event.id ?? 0);
-        pending?.settle(event);
-      } else if (kind === 'progress') {
-        this.#pending.get(event.id ?? 0)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams);
-      } else if (kind === 'diagnostic') {
-        guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
-      } else {
-        guarded('onStderr', () => this.#options.onStderr?.(event.server ?? '', text ?? ''));
-      }
+    for (const event of events) this.#handle(event);
+  }
+
+  #handle(event: NativeEvent): void {
+    const { kind, text } = event;
+    const id = event.id ?? 0;
+    if (kind === 'settled' || kind === 'aborted') {
+      const pending = this.#pending.get(id);
+      this.#pending.delete(id);
+      pending?.settle(event);
+    } else if (kind === 'progress') {
+      guarded('onProgress', () => this.#pending.get(id)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams));
+    } else if (kind === 'diagnostic') {
+      guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
+    } else {
+      guarded('onStderr', () => this.#options.onStderr?.(event.server ?? '', text ?? ''));
     }
   }
 }
@@ -224,14 +275,22 @@ function abortOf(reason: unknown, what: string): AbortError {
 
 /** A user's function may throw, or reject: that changes nothing else, and is reported as a process warning. */
 function guarded(name: string, call: () => unknown): void {
-  const report = (error: unknown): void => {
-    const reason = error instanceof Error ? error.message : String(error);
-    process.emitWarning(`${name} threw: ${reason}`, 'EspalierWarning');
-  };
   try {
     const result = call();
-    if (result instanceof Promise) result.catch(report);
+    if (isThenable(result)) Promise.resolve(result).catch((error: unknown) => report(name, error));
   } catch (error) {
-    report(error);
+    report(name, error);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function report(name: string, thrown: unknown): void {
+  try {
+    process.emitWarning(`${name} threw: ${describe(thrown)}`, 'EspalierWarning');
+  } catch {
+    // Somebody replaced the function that reports, and theirs throws: there is nobody left to tell.
   }
 }

@@ -1,5 +1,6 @@
 // How a configuration crosses the border: as JSON text that the core reads and judges.
 
+import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
 import type { McpConnectionStore, McpOptions } from '../types/client.js';
 
@@ -53,14 +54,15 @@ function encode(what: string, read: () => unknown): string {
   try {
     text = JSON.stringify(read(), spell);
   } catch (cause) {
-    throw wrong(`${what} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw wrong(`${what} cannot be read: ${describe(cause)}`, { cause });
   }
   return text ?? 'null';
 }
 
 // What JSON would drop or blur reaches the core by name, so that it is refused by name.
 function spell(_key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return { number: String(value) };
+  if (value instanceof Map || value instanceof Set) return Object.prototype.toString.call(value);
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
     return { [typeof value]: true };
   return value;

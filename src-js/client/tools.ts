@@ -1,5 +1,6 @@
 // From the core's catalogue to the tools that an agent holds.
 
+import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
 import type { AnyTool, ToolContext, ToolInput } from '../types/client.js';
 
@@ -35,8 +36,9 @@ export function encodeArguments(tool: string, value: unknown): string {
   try {
     text = JSON.stringify(toArguments(value));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new McpError('invalid-arguments', `the arguments of ${tool} cannot be written as JSON: ${reason}`, { cause });
+    throw new McpError('invalid-arguments', `the arguments of ${tool} cannot be written as JSON: ${describe(cause)}`, {
+      cause,
+    });
   }
   if (!text?.startsWith('{')) {
     throw new McpError('invalid-arguments', `the arguments of ${tool} do not become a JSON object`);

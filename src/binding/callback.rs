@@ -21,10 +21,16 @@ pub(super) struct Mailbox<T: ToNapiValue + 'static> {
 
 struct Queue<T> {
     waiting: Vec<T>,
-    /// How many of each lane wait.
-    lanes: [usize; Lane::COUNT],
+    /// How much of each lane waits.
+    lanes: [Load; Lane::COUNT],
     /// Whether a wake is under way that will take what waits.
     woken: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Load {
+    items: usize,
+    bytes: usize,
 }
 
 /// A kind of item that others send us, and how many of it may wait: what comes on top is dropped, because a JavaScript
@@ -53,7 +59,7 @@ impl<T: ToNapiValue> Mailbox<T> {
     pub(super) fn new(deliver: &Function<'_, FnArgs<(Vec<T>,)>, ()>) -> napi::Result<Self> {
         let queue = Arc::new(Mutex::new(Queue {
             waiting: Vec::new(),
-            lanes: [0; Lane::COUNT],
+            lanes: [Load::default(); Lane::COUNT],
             woken: false,
         }));
         let taken = Arc::clone(&queue);
@@ -74,17 +80,16 @@ impl<T: ToNapiValue> Mailbox<T> {
         self.push(queue, item);
     }
 
-    /// Hands over what nobody asked for.
-    pub(super) fn tell(&self, lane: Lane, item: T) {
+    /// Hands over what nobody asked for, of so many bytes.
+    pub(super) fn tell(&self, lane: Lane, bytes: usize, item: T) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(waiting) = queue
-            .lanes
-            .get_mut(lane as usize)
-            .filter(|waiting| **waiting < lane.capacity())
-        else {
+        let has_room =
+            |load: &&mut Load| load.items < lane.capacity() && load.bytes + bytes <= limits::MAX_QUEUED_BYTES;
+        let Some(load) = queue.lanes.get_mut(lane as usize).filter(has_room) else {
             return;
         };
-        *waiting += 1;
+        load.items += 1;
+        load.bytes += bytes;
         self.push(queue, item);
     }
 
@@ -104,7 +109,7 @@ impl<T: ToNapiValue> Mailbox<T> {
 fn take<T>(queue: &Mutex<Queue<T>>) -> Vec<T> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     queue.woken = false;
-    queue.lanes = [0; Lane::COUNT];
+    queue.lanes = [Load::default(); Lane::COUNT];
     mem::take(&mut queue.waiting)
 }
 

@@ -8,8 +8,10 @@ use napi_derive::napi;
 use super::callback::{Lane, Mailbox};
 use super::reply::NativeFailure;
 use crate::diagnostic::Diagnostic;
+use crate::error::{Error, ErrorCode};
 use crate::host::{CallEnd, CallId, Listener};
 use crate::json;
+use crate::limits;
 
 /// What happened.
 #[napi(string_enum = "kebab-case")]
@@ -54,38 +56,55 @@ impl Listener for JsListener {
     }
 
     fn progress(&self, call: CallId, params: String) {
+        let bytes = params.len();
         let event = NativeEvent {
             id: Some(call.cast_signed()),
             text: Some(params),
             ..NativeEvent::of(NativeEventKind::Progress)
         };
-        self.mailbox.tell(Lane::Progress, event);
+        self.mailbox.tell(Lane::Progress, bytes, event);
     }
 
     fn diagnostic(&self, diagnostic: Diagnostic) {
+        let text = to_json(&diagnostic);
+        let bytes = text.len();
         let event = NativeEvent {
-            text: Some(to_json(&diagnostic)),
+            text: Some(text),
             ..NativeEvent::of(NativeEventKind::Diagnostic)
         };
-        self.mailbox.tell(Lane::Diagnostics, event);
+        if diagnostic.rule.is_told_once() {
+            // Bounded by the configuration, and not to be crowded out by what a noisy server causes.
+            self.mailbox.answer(event);
+        } else {
+            self.mailbox.tell(Lane::Diagnostics, bytes, event);
+        }
     }
 
     fn stderr(&self, server: &str, line: String) {
         if !self.wants_stderr {
             return;
         }
+        let bytes = line.len();
         let event = NativeEvent {
             server: Some(server.to_owned()),
             text: Some(line),
             ..NativeEvent::of(NativeEventKind::Stderr)
         };
-        self.mailbox.tell(Lane::Stderr, event);
+        self.mailbox.tell(Lane::Stderr, bytes, event);
     }
 }
 
 impl NativeEvent {
     pub(super) fn settled(id: i64, end: CallEnd) -> Self {
         match end {
+            // JavaScript cannot hold it in one string, and the exception would cost everything that is delivered with it.
+            CallEnd::Value(text) if text.len() > limits::MAX_TEXT_TO_JS_BYTES => {
+                let message = format!(
+                    "the value has {} bytes, more than JavaScript can hold in one string",
+                    text.len()
+                );
+                Self::settled(id, CallEnd::Failed(Error::new(ErrorCode::TooLarge, message)))
+            }
             CallEnd::Value(text) => Self {
                 id: Some(id),
                 text: Some(text),

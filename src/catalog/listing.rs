@@ -1,6 +1,7 @@
 //! The pages of one server's `tools/list`, put together: entries decoded one by one, cursors followed until they end or
 //! repeat, and the caps. An odd entry costs itself, an odd page its listing.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
@@ -8,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{self, Object};
+use crate::limits;
 
 /// How much one server may list.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +36,22 @@ pub(crate) struct Listing {
     origin: String,
     limits: ListingLimits,
     tools: Vec<ListedTool>,
-    places: HashMap<String, usize>,
+    places: HashMap<String, Place>,
     cursors: HashSet<String>,
     pages: u64,
-    entries: u64,
+    skipped: u64,
     bytes: u64,
-    republished: Vec<String>,
+    /// Names that were published more than once.
+    doubled: Vec<String>,
+    told_entries: usize,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// Where a tool of some name stands.
+#[derive(Debug)]
+struct Place {
+    tool: usize,
+    doubled: bool,
 }
 
 /// What comes after a page.
@@ -60,9 +71,10 @@ impl Listing {
             places: HashMap::new(),
             cursors: HashSet::new(),
             pages: 0,
-            entries: 0,
+            skipped: 0,
             bytes: 0,
-            republished: Vec::new(),
+            doubled: Vec::new(),
+            told_entries: 0,
             diagnostics: Vec::new(),
         }
     }
@@ -85,19 +97,20 @@ impl Listing {
             )
         })?;
         self.pages += 1;
-        self.entries += entries.len() as u64;
         self.bytes += result.get().len() as u64;
-        if self.entries > self.limits.max_tools {
-            return Ok(self.give_up(&format!("more than {} tools (`maxTools`)", self.limits.max_tools)));
-        }
         if self.bytes > self.limits.max_bytes {
             return Ok(self.give_up(&format!(
                 "more than {} bytes (`maxCatalogBytes`)",
                 self.limits.max_bytes
             )));
         }
+        let doubled_before = self.doubled.len();
         for entry in entries {
             self.add_entry(entry);
+            // Counted as they come: a page that repeats what is known adds nothing.
+            if self.tools.len() as u64 + self.skipped > self.limits.max_tools {
+                return Ok(self.give_up(&format!("more than {} tools (`maxTools`)", self.limits.max_tools)));
+            }
         }
         let Some(cursor) = page.present("nextCursor") else {
             return Ok(Next::Complete);
@@ -110,8 +123,8 @@ impl Listing {
             return Ok(Next::Complete);
         };
         if !self.cursors.insert(cursor.clone().into_owned()) {
-            // What the repeated pages brought again was asked for again, and is not the server's doubling.
-            self.republished.clear();
+            // What the last page brought again comes of going in a circle, and is not the server's doubling.
+            self.doubled.truncate(doubled_before);
             let message = format!(
                 "it repeated a `nextCursor` after {} pages; the listing ends there and is kept",
                 self.pages
@@ -124,11 +137,15 @@ impl Listing {
 
     /// The tools in the order in which they were listed first, and what there is to tell about them.
     pub(crate) fn finish(mut self) -> (Vec<ListedTool>, Vec<Diagnostic>) {
-        for name in std::mem::take(&mut self.republished) {
+        for name in std::mem::take(&mut self.doubled) {
             let message = format!(
                 "it published the tool {} more than once; the last definition counts",
-                json::quote(&name)
+                json::quote_short(&name)
             );
+            self.tell_entry(&message);
+        }
+        if let Some(more @ 1..) = self.told_entries.checked_sub(limits::MAX_ENTRY_DIAGNOSTICS) {
+            let message = format!("{more} more of its entries are like those told of");
             self.tell(Rule::ServerEntryInvalid, &message);
         }
         (self.tools, self.diagnostics)
@@ -137,30 +154,50 @@ impl Listing {
     fn add_entry(&mut self, entry: &RawValue) {
         let tool = match ListedTool::parse(entry) {
             Ok(tool) => tool,
-            Err(problem) => return self.tell(Rule::ServerEntryInvalid, &problem),
-        };
-        if let Some(known) = self.places.get(&tool.name).and_then(|place| self.tools.get_mut(*place)) {
-            if !self.republished.contains(&tool.name) {
-                self.republished.push(tool.name.clone());
+            Err(problem) => {
+                self.skipped += 1;
+                return self.tell_entry(&problem);
             }
-            *known = tool;
-            return;
+        };
+        match self.places.entry(tool.name.clone()) {
+            Entry::Occupied(mut place) => {
+                if let Some(known) = self.tools.get_mut(place.get().tool) {
+                    if !std::mem::replace(&mut place.get_mut().doubled, true) {
+                        self.doubled.push(tool.name.clone());
+                    }
+                    *known = tool;
+                }
+            }
+            Entry::Vacant(place) => {
+                place.insert(Place {
+                    tool: self.tools.len(),
+                    doubled: false,
+                });
+                self.tools.push(tool);
+            }
         }
-        self.places.insert(tool.name.clone(), self.tools.len());
-        self.tools.push(tool);
     }
 
     /// A listing without an end is no listing: nothing of it is kept.
     fn give_up(&mut self, over: &str) -> Next {
         self.tools.clear();
         self.places.clear();
-        self.republished.clear();
+        self.doubled.clear();
+        self.told_entries = 0;
         self.diagnostics.clear();
         self.tell(
             Rule::ListingLimited,
             &format!("it lists {over}; none of its tools is kept"),
         );
         Next::Complete
+    }
+
+    /// A server may list thousands of odd entries; the first of them are enough to see what is wrong.
+    fn tell_entry(&mut self, message: &str) {
+        self.told_entries += 1;
+        if self.told_entries <= limits::MAX_ENTRY_DIAGNOSTICS {
+            self.tell(Rule::ServerEntryInvalid, message);
+        }
     }
 
     fn tell(&mut self, rule: Rule, message: &str) {
@@ -178,13 +215,24 @@ impl ListedTool {
         };
         let raw_name = object.get("name").map_or("", RawValue::get);
         let Some(name) = json::string(raw_name) else {
-            let shown = json::string_lossy(raw_name).unwrap_or_default();
-            let shown: String = shown.chars().take(LONGEST_SHOWN_NAME).collect();
             return Err(format!(
                 "it lists a tool whose name is not a string of valid Unicode ({}); the tool was skipped",
-                json::quote(&shown)
+                json::quote_short(&json::string_lossy(raw_name).unwrap_or_default())
             ));
         };
+        if name.len() > limits::MAX_LISTED_NAME_BYTES {
+            return Err(format!(
+                "it lists a tool whose name has {} bytes ({}); the tool was skipped",
+                name.len(),
+                json::quote_short(&name)
+            ));
+        }
+        if json::depth(entry.get()) > limits::MAX_TOOL_DEPTH {
+            return Err(format!(
+                "the definition of its tool {} is nested too deeply; the tool was skipped",
+                json::quote_short(&name)
+            ));
+        }
         let description = match object.present("description") {
             None => None,
             Some(text) => Some(
@@ -192,7 +240,7 @@ impl ListedTool {
                     .ok_or_else(|| {
                         format!(
                             "the description of its tool {} is not a string; the tool was skipped",
-                            json::quote(&name)
+                            json::quote_short(&name)
                         )
                     })?
                     .into_owned(),
@@ -206,8 +254,6 @@ impl ListedTool {
         })
     }
 }
-
-const LONGEST_SHOWN_NAME: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -265,7 +311,8 @@ mod tests {
 
     #[test]
     fn past_a_cap_nothing_is_kept() {
-        let many = format!(r#"{{"tools":[{}]}}"#, vec![r#"{"name":"x"}"#; 6].join(","));
+        let entries: Vec<_> = (0..6).map(|n| format!(r#"{{"name":"t{n}"}}"#)).collect();
+        let many = format!(r#"{{"tools":[{}]}}"#, entries.join(","));
         let long = format!(r#"{{"tools":[{{"name":"x","description":"{}"}}]}}"#, "d".repeat(1_000));
         for (page, number) in [(many, "5 tools"), (long, "1000 bytes")] {
             let mut listing = Listing::new("s", LIMITS);
@@ -275,6 +322,42 @@ mod tests {
             assert_eq!(diagnostics.len(), 1);
             assert!(diagnostics[0].1.contains(number), "{diagnostics:?}");
         }
+    }
+
+    #[test]
+    fn a_page_that_comes_again_and_again_counts_once() {
+        let mut listing = Listing::new("s", LIMITS);
+        let page = |cursor: &str| {
+            raw(&format!(
+                r#"{{"tools":[{{"name":"a"}},{{"name":"b"}},{{"name":"c"}}],"nextCursor":"{cursor}"}}"#
+            ))
+        };
+        assert_eq!(listing.add_page(&page("c")).unwrap(), Next::Page("c".into()));
+        assert_eq!(listing.add_page(&page("c")).unwrap(), Next::Complete);
+        let (tools, diagnostics) = names(listing);
+        assert_eq!(tools, ["a", "b", "c"]);
+        assert_eq!(diagnostics.iter().map(|d| d.0).collect::<Vec<_>>(), ["listing-limited"]);
+    }
+
+    #[test]
+    fn thousands_of_odd_entries_are_told_of_in_short() {
+        let mut listing = Listing::new(
+            "s",
+            ListingLimits {
+                max_tools: 10_000,
+                max_bytes: 1_000_000,
+            },
+        );
+        listing
+            .add_page(&raw(&format!(r#"{{"tools":[{}]}}"#, ["7"; 5_000].join(","))))
+            .unwrap();
+        let (_, diagnostics) = names(listing);
+        assert_eq!(diagnostics.len(), limits::MAX_ENTRY_DIAGNOSTICS + 1);
+        assert!(
+            diagnostics.last().unwrap().1.contains("4900 more"),
+            "{:?}",
+            diagnostics.last()
+        );
     }
 
     #[test]

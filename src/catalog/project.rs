@@ -51,7 +51,7 @@ pub(crate) fn project<'a>(
             if name == DESCRIBE_TOOL {
                 let message = format!(
                     "tool {} of server {} was skipped: the name {name} is reserved",
-                    json::quote(&tool.name),
+                    json::quote_short(&tool.name),
                     json::quote(listing.projected_name)
                 );
                 diagnostics.push(Diagnostic::new(
@@ -63,7 +63,7 @@ pub(crate) fn project<'a>(
             }
             let owner = format!(
                 "tool {} of server {}",
-                json::quote(&tool.name),
+                json::quote_short(&tool.name),
                 json::quote(listing.projected_name)
             );
             if let Some(first) = taken.get(&name) {
@@ -90,10 +90,9 @@ impl ProjectedTool<'_> {
     /// What the facade builds a tool from, as JSON text. `server` is the configured name.
     pub(crate) fn to_json(&self, server: &str) -> String {
         format!(
-            "{{\"name\":{},\"server\":{},\"remoteName\":{},\"description\":{},\"inputSchema\":{}}}",
+            "{{\"name\":{},\"server\":{},\"description\":{},\"inputSchema\":{}}}",
             json::quote(&self.name),
             json::quote(server),
-            json::quote(&self.tool.name),
             json::quote(self.tool.description.as_deref().unwrap_or(&self.tool.name)),
             self.tool.input_schema.as_deref().map_or(NO_SCHEMA, RawValue::get),
         )
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(tools.len(), 1);
         assert_eq!(
             tools[0].to_json("s"),
-            r#"{"name":"s__a_b","server":"s","remoteName":"a_b","description":"a_b","inputSchema":{"type":"object"}}"#
+            r#"{"name":"s__a_b","server":"s","description":"a_b","inputSchema":{"type":"object"}}"#
         );
         assert!(diagnostics.is_empty());
     }

@@ -112,14 +112,14 @@ impl Shared {
             let Some(server) = shared.servers.get(route.server) else {
                 return;
             };
+            let answered = matches!(ended, Ended::Result(_) | Ended::Error(_) | Ended::TooLong { .. });
             let end = shared.call_end(ended, server, &route);
             let problem = match &end {
                 CallEnd::Failed(error) => Some(error.message()),
                 CallEnd::Value(_) | CallEnd::Aborted => None,
             };
-            server
-                .figures
-                .note(shared.clock.now().saturating_duration_since(started), problem);
+            let latency = answered.then(|| shared.clock.now().saturating_duration_since(started));
+            server.figures.note(latency, problem);
             debt.pay(end);
         })
     }

@@ -18,7 +18,7 @@ use crate::limits::Timeout;
 use crate::protocol::handshake::{self, Established};
 use crate::protocol::message::Params;
 use crate::protocol::peer::{INITIALIZE, Patience};
-use crate::transport::child::{ChildTransport, Launch, ProcessGroup};
+use crate::transport::child::{ChildTransport, Launch};
 
 /// A server that answers, and what it lists.
 pub(super) struct Connected {
@@ -40,15 +40,14 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Connects. `started` hears of the child's process group as soon as there is one. When this fails, or is dropped,
-    /// whatever it started is on its way out.
+    /// Connects. When this fails, or is dropped, whatever it started is on its way out.
     ///
     /// # Errors
     /// Whatever kept the server from answering; secrets are already out of the text.
-    pub(super) async fn run(self, started: impl FnOnce(Arc<ProcessGroup>)) -> Result<Connected> {
+    pub(super) async fn run(self) -> Result<Connected> {
         let redactor = Arc::clone(&self.context.redactor);
         let limit = self.timeout.duration();
-        self.steps(started).await.map_err(|error| {
+        self.steps().await.map_err(|error| {
             let mut message = redactor.redact(error.message());
             if let (ErrorCode::Timeout, Some(limit)) = (error.code(), limit) {
                 // Writing to a string cannot fail.
@@ -58,27 +57,9 @@ impl Attempt<'_> {
         })
     }
 
-    async fn steps(self, started: impl FnOnce(Arc<ProcessGroup>)) -> Result<Connected> {
-        let clock = Arc::clone(&self.context.clock);
-        let deadline = Deadline::new(clock, self.timeout);
-        let listener = Arc::clone(&self.context.listener);
-        let server = self.context.server.clone();
-        if self.tasks.closing.is_cancelled() {
-            return Err(Error::new(ErrorCode::Closed, CLOSED));
-        }
-        let start = ChildTransport::start(
-            self.launch,
-            self.options.max_message_bytes,
-            Arc::clone(&self.context.clock),
-            Arc::clone(&self.context.redactor),
-            move |line| listener.stderr(&server, line),
-        );
-        // Looking for a file can block for ever, too. What starts after all is killed unheard.
-        let transport = tokio::select! {
-            transport = start => transport?,
-            () = deadline.passed() => return Err(Error::new(ErrorCode::Timeout, "it did not start in time: connecting timed out")),
-        };
-        started(transport.group());
+    async fn steps(self) -> Result<Connected> {
+        let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
+        let transport = self.start(&deadline).await?;
         let connection = Connection::start(transport, self.context, self.tasks.clone());
         let established = shake_hands(&connection, &deadline).await?;
         let mut listing = Listing::new(self.projected_name, self.options.listing);
@@ -91,6 +72,30 @@ impl Attempt<'_> {
             diagnostics,
             took: deadline.elapsed(),
         })
+    }
+
+    async fn start(&self, deadline: &Deadline) -> Result<ChildTransport> {
+        if self.tasks.closing.is_cancelled() {
+            return Err(Error::new(ErrorCode::Closed, CLOSED));
+        }
+        let listener = Arc::clone(&self.context.listener);
+        let server = self.context.server.clone();
+        let start = ChildTransport::start(
+            self.launch,
+            self.options.max_message_bytes,
+            Arc::clone(&self.context.clock),
+            Arc::clone(&self.context.redactor),
+            Arc::clone(&self.tasks.gate),
+            move |line| listener.stderr(&server, line),
+        );
+        // Looking for a file can block for ever, too. What starts after all is killed unheard.
+        tokio::select! {
+            transport = start => transport,
+            () = self.tasks.closing.cancelled() => Err(Error::new(ErrorCode::Closed, CLOSED)),
+            () = deadline.passed() => {
+                Err(Error::new(ErrorCode::Timeout, "it did not start in time: connecting timed out"))
+            }
+        }
     }
 }
 

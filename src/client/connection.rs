@@ -22,6 +22,7 @@ use crate::protocol::message::Params;
 use crate::protocol::peer::{Patience, ProgressUse, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::Transport;
+use crate::transport::child::Gate;
 
 /// A handle; dropping it closes the connection.
 pub(super) struct Connection {
@@ -37,6 +38,8 @@ pub(super) struct Tasks {
     pub(super) tracker: TaskTracker,
     /// Ends them all.
     pub(super) closing: CancellationToken,
+    /// Every child of the toolset, from the moment it starts.
+    pub(super) gate: Arc<Gate>,
 }
 
 /// A request that was not even queued.
@@ -189,13 +192,15 @@ pub(super) struct Summary {
 }
 
 impl Figures {
-    pub(super) fn note(&self, latency: Duration, error: Option<&str>) {
+    /// `latency` is there for a call that the server answered.
+    pub(super) fn note(&self, latency: Option<Duration>, error: Option<&str>) {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counted.calls += 1;
         if let Some(error) = error {
             counted.errors += 1;
             counted.last_error = Some(error.to_owned());
         }
+        let Some(latency) = latency else { return };
         if counted.latencies.len() == limits::LATENCY_SAMPLES {
             counted.latencies.pop_front();
         }

@@ -72,9 +72,12 @@ impl Options {
                 max_tools: count("maxTools", u64::from(limits::DEFAULT_MAX_TOOLS))?,
                 max_bytes: count("maxCatalogBytes", limits::DEFAULT_MAX_CATALOG_BYTES)?,
             },
-            max_message_bytes: saturate(count("maxMessageBytes", limits::DEFAULT_MAX_MESSAGE_BYTES)?),
+            max_message_bytes: message_limit(count("maxMessageBytes", limits::DEFAULT_MAX_MESSAGE_BYTES)?)?,
             filter: match fields.child("tools")? {
-                Some(tools) => Filter::new(tools.strings("allow")?, tools.strings("block")?)?,
+                Some(tools) => {
+                    tools.only(&["allow", "block"])?;
+                    Filter::new(tools.strings("allow")?, tools.strings("block")?)?
+                }
                 None => Filter::Everything,
             },
             stdio,
@@ -191,6 +194,18 @@ impl<'a> Fields<'a> {
         Ok(Some(text.into_owned()))
     }
 
+    /// Refuses members of other names: a misspelt filter must not let everything through.
+    fn only(&self, keys: &[&str]) -> Result<()> {
+        match self.object.members().find(|(name, _)| !keys.contains(name)) {
+            Some((name, _)) => Err(Error::invalid_option(format!(
+                "{}{name} is not an option; there is {}",
+                self.path,
+                keys.join(" and ")
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn required(&self, key: &str) -> Result<String> {
         self.string(key)?
             .filter(|text| !text.is_empty())
@@ -244,17 +259,18 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A number, or one of the texts that the facade writes for the numbers that JSON does not have.
+    /// A number, or what the facade writes for the numbers that JSON does not have.
     fn number(&self, key: &str) -> Result<Option<f64>> {
         let Some(value) = self.object.present(key) else {
             return Ok(None);
         };
-        let number = json::parse::<f64>(value.get()).or_else(|| match json::string(value.get())?.as_ref() {
-            "Infinity" => Some(f64::INFINITY),
-            "-Infinity" => Some(f64::NEG_INFINITY),
-            "NaN" => Some(f64::NAN),
-            _ => None,
-        });
+        let number =
+            json::parse::<f64>(value.get()).or_else(|| match Object::parse(value.get())?.string("number")?.as_ref() {
+                "Infinity" => Some(f64::INFINITY),
+                "-Infinity" => Some(f64::NEG_INFINITY),
+                "NaN" => Some(f64::NAN),
+                _ => None,
+            });
         number.map(Some).ok_or_else(|| self.must_be(key, "a number"))
     }
 
@@ -283,6 +299,18 @@ impl<'a> Fields<'a> {
             object,
         }))
     }
+}
+
+/// A message becomes one text in JavaScript, sooner or later.
+fn message_limit(bytes: u64) -> Result<usize> {
+    let bytes = saturate(bytes);
+    if bytes > limits::MAX_TEXT_TO_JS_BYTES {
+        let most = limits::MAX_TEXT_TO_JS_BYTES;
+        return Err(Error::invalid_option(format!(
+            "maxMessageBytes must be at most {most}; got {bytes}"
+        )));
+    }
+    Ok(bytes)
 }
 
 fn saturate(count: u64) -> usize {
@@ -339,7 +367,10 @@ mod tests {
         for (options, culprit) in [
             ("[]", "the options must be an object"),
             (r#"{"timeoutMs":0}"#, "timeoutMs"),
-            (r#"{"timeoutMs":"NaN"}"#, "timeoutMs"),
+            (r#"{"timeoutMs":{"number":"NaN"}}"#, "timeoutMs"),
+            (r#"{"timeoutMs":"Infinity"}"#, "timeoutMs must be a number"),
+            (r#"{"tools":{"alow":["x"]}}"#, "tools.alow"),
+            (r#"{"maxMessageBytes":1000000000}"#, "maxMessageBytes"),
             (r#"{"timeoutMs":"5"}"#, "timeoutMs must be a number"),
             (r#"{"maxTools":1.5}"#, "maxTools"),
             (r#"{"maxTotalTimeoutMs":-2}"#, "maxTotalTimeoutMs"),
@@ -355,6 +386,6 @@ mod tests {
             };
             assert!(error.message().contains(culprit), "{options}: {error}");
         }
-        assert!(Options::parse(r#"{"timeoutMs":"Infinity","maxTools":null}"#, true).is_ok());
+        assert!(Options::parse(r#"{"timeoutMs":{"number":"Infinity"},"maxTools":null}"#, true).is_ok());
     }
 }

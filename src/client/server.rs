@@ -9,15 +9,12 @@ use crate::error::Error;
 use crate::guard::redact::Redactor;
 use crate::json;
 use crate::protocol::handshake::Established;
-use crate::transport::child::ProcessGroup;
 
 pub(super) struct Server {
     pub(super) config: ServerConfig,
     pub(super) projected_name: String,
     pub(super) redactor: Arc<Redactor>,
     pub(super) state: Mutex<State>,
-    /// For the ends of a process that leave no time to close.
-    pub(super) group: Mutex<Option<Arc<ProcessGroup>>>,
     pub(super) figures: Figures,
 }
 

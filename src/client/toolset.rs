@@ -2,8 +2,7 @@
 //! call, calling, and closing. Each server is isolated: what one does costs only itself.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -24,6 +23,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
+use crate::limits;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
@@ -74,7 +74,6 @@ impl Toolset {
                     config,
                     projected_name: kept.name,
                     state: Mutex::new(State::Connecting),
-                    group: Mutex::new(None),
                     figures: Figures::default(),
                 })
             })
@@ -83,6 +82,7 @@ impl Toolset {
             runtime,
             tracker: TaskTracker::new(),
             closing: CancellationToken::new(),
+            gate: Arc::default(),
         };
         Self(Arc::new(Shared {
             options,
@@ -117,15 +117,22 @@ impl Toolset {
         }
         let mut listings: Vec<Vec<ListedTool>> = self.0.servers.iter().map(|_| Vec::new()).collect();
         while let Some(attempt) = attempts.join_next().await {
-            let (index, tools) = attempt.map_err(|error| {
-                Error::new(ErrorCode::Unavailable, "a task that connects a server failed").with_source(error)
-            })?;
+            // A task that failed leaves its server connecting, which is told below.
+            let Ok((index, tools)) = attempt else { continue };
             if let Some(listing) = listings.get_mut(index) {
                 *listing = tools;
             }
         }
         if self.0.tasks.closing.is_cancelled() {
             return Err(closed("while it was connecting"));
+        }
+        for server in &self.0.servers {
+            let error = Error::new(ErrorCode::Unavailable, "the task that connects it failed");
+            let text = format!(
+                "MCP server {} is not available: {error}",
+                json::quote(&server.config.name)
+            );
+            self.0.fail(server, Rule::ConnectionFailure, error, text);
         }
         Ok(self.0.project(&listings))
     }
@@ -149,6 +156,7 @@ impl Toolset {
     /// Closes every connection and waits until nothing is left running. Calls under way fail with `closed`.
     pub(crate) async fn close(&self) {
         self.0.tasks.closing.cancel();
+        self.0.tasks.gate.shut();
         for server in &self.0.servers {
             // The handle goes, and with it the connection; calls after this find the toolset closed.
             *server.state() = State::Closed;
@@ -160,12 +168,7 @@ impl Toolset {
     /// Ends every child at once, without waiting: for the end of the environment that the toolset lives in.
     pub(crate) fn kill(&self) {
         self.0.tasks.closing.cancel();
-        for server in &self.0.servers {
-            let group = server.group.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(group) = group {
-                group.kill();
-            }
-        }
+        self.0.tasks.gate.kill();
     }
 
     /// The state of every server, as JSON text.
@@ -198,8 +201,7 @@ impl Shared {
             },
             tasks: &self.tasks,
         };
-        let started = |group| *server.group.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
-        match attempt.run(started).await {
+        match attempt.run().await {
             Ok(connected) => self.admit(server, connected),
             Err(error) => {
                 let text = format!(
@@ -214,7 +216,7 @@ impl Shared {
 
     fn admit(&self, server: &Server, connected: Connected) -> Vec<ListedTool> {
         for diagnostic in connected.diagnostics {
-            self.listener.diagnostic(diagnostic);
+            self.tell(server, diagnostic);
         }
         let live = Live {
             connection: connected.connection,
@@ -256,6 +258,12 @@ impl Shared {
         }
     }
 
+    /// Tells what a server's own text is part of.
+    fn tell(&self, server: &Server, diagnostic: Diagnostic) {
+        let message = server.redactor.redact(&diagnostic.message);
+        self.listener.diagnostic(Diagnostic { message, ..diagnostic });
+    }
+
     /// Makes the catalogue and remembers the routes.
     fn project(&self, listings: &[Vec<ListedTool>]) -> String {
         let listings: Vec<_> = self
@@ -271,28 +279,48 @@ impl Shared {
             .collect();
         let (tools, diagnostics) = project::project(&listings, &self.options.filter);
         for diagnostic in diagnostics {
-            self.listener.diagnostic(diagnostic);
+            match self
+                .servers
+                .iter()
+                .find(|server| server.projected_name == diagnostic.origin)
+            {
+                Some(server) => self.tell(server, diagnostic),
+                None => self.listener.diagnostic(diagnostic),
+            }
         }
         let mut text = String::from("[");
-        for tool in &tools {
-            let server = self.servers.get(tool.server).map_or("", |server| &server.config.name);
-            let separator = if text.len() > 1 { "," } else { "" };
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{separator}{}", tool.to_json(server));
-        }
-        text.push(']');
-        let routes = tools
-            .into_iter()
-            .map(|tool| {
+        let mut routes = HashMap::new();
+        for (index, server) in self.servers.iter().enumerate() {
+            let entries: Vec<_> = tools
+                .iter()
+                .filter(|tool| tool.server == index)
+                .map(|tool| (tool, tool.to_json(&server.config.name)))
+                .collect();
+            let bytes: usize = entries.iter().map(|(_, entry)| entry.len() + 1).sum();
+            if text.len() + bytes > limits::MAX_TEXT_TO_JS_BYTES {
+                let message = format!(
+                    "MCP server {}: the catalogue of all servers together is too large; none of its tools is kept",
+                    json::quote(&server.config.name)
+                );
+                self.listener
+                    .diagnostic(Diagnostic::new(Rule::ListingLimited, &server.projected_name, message));
+                continue;
+            }
+            for (tool, entry) in entries {
+                if text.len() > 1 {
+                    text.push(',');
+                }
+                text.push_str(&entry);
                 let route = Route {
-                    server: tool.server,
+                    server: index,
                     remote_name: tool.tool.name.clone(),
                     output_schema: tool.tool.output_schema.clone(),
                     output_check: OnceLock::new(),
                 };
-                (tool.name, Arc::new(route))
-            })
-            .collect();
+                routes.insert(tool.name.clone(), Arc::new(route));
+            }
+        }
+        text.push(']');
         // Set once: a toolset is connected once.
         drop(self.routes.set(routes));
         text

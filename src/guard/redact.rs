@@ -1,10 +1,11 @@
 //! Keeps secrets out of what we say. A server may print what it was given; before its text becomes part of a diagnostic
 //! or an error of ours, every configured value in it and every bearer token is blanked out.
 
+use crate::json;
 use crate::limits;
 
 const BLANK: &str = "[redacted]";
-const BEARER: &str = "bearer ";
+const BEARER: &str = "bearer";
 
 /// What must not be repeated. It has no `Debug`: its values are the secrets.
 #[derive(Default)]
@@ -18,8 +19,8 @@ impl Redactor {
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets: Vec<String> = values
             .into_iter()
+            .flat_map(spellings)
             .filter(|value| value.chars().count() >= limits::REDACTED_VALUE_MIN_CHARS)
-            .map(ToOwned::to_owned)
             .collect();
         secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
@@ -38,28 +39,45 @@ impl Redactor {
     }
 }
 
-/// The scheme is compared without case (RFC 9110, section 11.1); the token reaches to the next character that no token
-/// has (RFC 6750, section 2.1, taken generously).
+/// The forms in which a server may print a value: as it is, without the space around it, and as JSON.
+fn spellings(value: &str) -> [String; 3] {
+    let quoted = json::quote(value.trim());
+    let escaped = quoted
+        .trim_start_matches('"')
+        .strip_suffix('"')
+        .unwrap_or_default()
+        .to_owned();
+    [value.to_owned(), value.trim().to_owned(), escaped]
+}
+
+/// The scheme is compared without case (RFC 9110, section 11.1), and may be set off by space, `:` or `=`; the token
+/// reaches to the next character that no token has (RFC 6750, section 2.1, taken generously).
 fn blank_bearer_tokens(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     while let Some(found) = lower.get(from..).and_then(|rest| rest.find(BEARER)) {
-        let token = from + found + BEARER.len();
-        out.push_str(text.get(from..token).unwrap_or_default());
-        let rest = text.get(token..).unwrap_or_default();
-        let spaces = rest.len() - rest.trim_start_matches(' ').len();
-        let length = rest
-            .trim_start_matches(' ')
-            .find(|c: char| !is_token_char(c))
-            .unwrap_or(rest.len() - spaces);
+        let after = from + found + BEARER.len();
+        let rest = text.get(after..).unwrap_or_default();
+        let token = rest.trim_start_matches(is_separator);
+        let separators = rest.len() - token.len();
+        let length = if separators == 0 {
+            0
+        } else {
+            token.find(|c| !is_token_char(c)).unwrap_or(token.len())
+        };
+        out.push_str(text.get(from..after + separators).unwrap_or_default());
         if length > 0 {
             out.push_str(BLANK);
         }
-        from = token + spaces + length;
+        from = after + separators + length;
     }
     out.push_str(text.get(from..).unwrap_or_default());
     out
+}
+
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || c == ':' || c == '='
 }
 
 fn is_token_char(c: char) -> bool {
@@ -75,7 +93,21 @@ mod tests {
         let redactor = Redactor::new(["hunter2-hunter2", "hunter2-hunter2-long", "short"]);
         assert_eq!(
             redactor.redact("a hunter2-hunter2-long b hunter2-hunter2 short Authorization: BEARER  abc.DEF-1= end"),
-            "a [redacted] b [redacted] short Authorization: BEARER [redacted] end"
+            "a [redacted] b [redacted] short Authorization: BEARER  [redacted] end"
+        );
+    }
+
+    #[test]
+    fn a_value_is_found_in_every_spelling() {
+        let redactor = Redactor::new(["line one\nline \"two\"\n"]);
+        assert_eq!(redactor.redact("a line one\nline \"two\" b"), "a [redacted] b");
+        assert_eq!(
+            redactor.redact(r#"{"KEY":"line one\nline \"two\""}"#),
+            r#"{"KEY":"[redacted]"}"#
+        );
+        assert_eq!(
+            redactor.redact("bearer\tabc123 Bearer:abc bearer=abc"),
+            "bearer\t[redacted] Bearer:[redacted] bearer=[redacted]"
         );
     }
 

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::limits;
+
 /// The members of one JSON object, each value as the text it was sent as. A repeated member counts with its last value,
 /// as `JSON.parse` has it. A key with a lone surrogate is kept with U+FFFD in its place: no member that we look for has one.
 #[derive(Debug, Default)]
@@ -108,6 +110,34 @@ pub(crate) fn is_string(text: &str) -> bool {
 /// Text as a JSON string literal.
 pub(crate) fn quote(text: &str) -> String {
     serde_json::to_string(text).expect("a string always has a JSON form")
+}
+
+/// The beginning of a text that may be long, as a JSON string literal: for messages.
+pub(crate) fn quote_short(text: &str) -> String {
+    match text.char_indices().nth(limits::QUOTED_CHARS) {
+        Some((end, _)) => quote(&format!("{}…", text.get(..end).unwrap_or_default())),
+        None => quote(text),
+    }
+}
+
+/// How deeply the arrays and objects of a JSON text are nested.
+pub(crate) fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// String literals joined by a separator literal's body (already escaped), as one string literal. The texts are not

@@ -49,3 +49,23 @@ fn literals_join_without_being_decoded() {
     );
     assert_eq!(join_literals([], "\\n"), "\"\"");
 }
+
+#[test]
+fn depth_counts_structure_and_not_text() {
+    for (text, depth) in [
+        ("1", 0),
+        ("[]", 1),
+        (r#"{"a":[{}]}"#, 3),
+        (r#"["[[[{", "\"[", "\\"]"#, 1),
+        ("[[],[[]]]", 3),
+    ] {
+        assert_eq!(super::depth(text), depth, "{text}");
+    }
+}
+
+#[test]
+fn a_long_text_is_quoted_in_short() {
+    assert_eq!(quote_short("a\"b"), r#""a\"b""#);
+    let quoted = quote_short(&"é".repeat(10_000));
+    assert!(quoted.ends_with("é…\"") && quoted.chars().count() < 200, "{quoted}");
+}

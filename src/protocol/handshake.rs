@@ -68,7 +68,10 @@ pub(crate) fn read_initialize_result(result: &RawValue) -> Result<Established> {
         })?;
     Ok(Established {
         revision,
-        server_info: object.present("serverInfo").map(ToOwned::to_owned),
+        server_info: object
+            .get("serverInfo")
+            .filter(|info| Object::parse(info.get()).is_some())
+            .map(ToOwned::to_owned),
         announces_tools: object
             .object("capabilities")
             .is_some_and(|c| c.present("tools").is_some()),
@@ -117,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_offer_is_the_newest_revision_with_a_handshake() {
-        let line = super::super::message::request(0, "initialize", &initialize_params("espalier", "1"), None);
+        let line = super::super::message::request(0, "initialize", &initialize_params("espalier", "1"), None, "");
         assert!(line.contains(r#""params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"espalier","version":"1"}}"#), "{line}");
     }
 }

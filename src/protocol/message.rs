@@ -1,6 +1,7 @@
 //! JSON-RPC messages: lenient in, strict out. Bodies stay the text they are; no method is known here by name.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
@@ -65,6 +66,8 @@ impl<'a> Message<'a> {
         let outcome = match (object.present("error"), object.get("result")) {
             (Some(error), _) => Err(WireError::parse(error)),
             (None, Some(result)) => Ok(result),
+            // Neither, but it answers a request, which must not wait for more.
+            (None, None) if id.is_some() => Ok(RawValue::NULL),
             (None, None) => return Err(Unreadable::NotAMessage),
         };
         Ok(Self::Response { id, outcome })
@@ -73,16 +76,18 @@ impl<'a> Message<'a> {
 
 impl<'a> Id<'a> {
     /// A string or a number; nothing else may be an id.
-    fn new(raw: &'a RawValue) -> Option<Self> {
+    pub(crate) fn new(raw: &'a RawValue) -> Option<Self> {
         let first = raw.get().bytes().next()?;
         (first == b'"' || first == b'-' || first.is_ascii_digit()).then_some(Self(raw))
     }
 
-    /// The id as one of ours: a whole number. A peer that counts in doubles may write it with a fraction of zero.
+    /// The id as one of ours: a whole number. A peer that counts in doubles may write it with a fraction of zero, and a
+    /// careless one as a string.
     pub(crate) fn number(self) -> Option<u64> {
         const LARGEST: f64 = 9_007_199_254_740_991.0;
-        json::parse::<u64>(self.0.get()).or_else(|| {
-            let double = json::parse::<f64>(self.0.get())?;
+        let text = self.0.get().trim_matches('"');
+        text.parse().ok().or_else(|| {
+            let double = json::parse::<f64>(text)?;
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -130,21 +135,67 @@ impl Params {
     }
 }
 
-/// A request as one line of text. `progress_token` asks for progress notifications.
-pub(crate) fn request(id: u64, method: &str, params: &Params, progress_token: Option<u64>) -> String {
-    let mut line = String::with_capacity(params.members.len() + method.len() + 96);
+/// A message on its way out, with what a wire may want to know of it.
+pub(crate) struct Outgoing {
+    /// One line of text.
+    pub(crate) text: String,
+    pub(crate) kind: OutgoingKind,
+}
+
+pub(crate) enum OutgoingKind {
+    Request {
+        id: u64,
+        method: &'static str,
+        mirror: Mirror,
+    },
+    Notification {
+        method: &'static str,
+    },
+    Answer,
+}
+
+/// What a request repeats outside its text, for wires with headers. The bearer is a secret, so that there is no `Debug`.
+#[derive(Default)]
+pub(crate) struct Mirror {
+    /// The tool, prompt or resource that is meant.
+    pub(crate) name: Option<String>,
+    /// Parameters that the tool's schema wants to see in headers: names and values.
+    pub(crate) params: Vec<(String, String)>,
+    /// The credential of this one request.
+    pub(crate) bearer: Option<String>,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            OutgoingKind::Request { id, method, .. } => write!(f, "request {id} {method}"),
+            OutgoingKind::Notification { method } => write!(f, "notification {method}"),
+            OutgoingKind::Answer => f.write_str("answer"),
+        }
+    }
+}
+
+/// A request as one line of text. `progress_token` asks for progress notifications; `envelope` are the members that the
+/// connection adds to every request's `_meta`.
+pub(crate) fn request(id: u64, method: &str, params: &Params, progress_token: Option<u64>, envelope: &str) -> String {
+    let mut line = String::with_capacity(params.members.len() + method.len() + envelope.len() + 96);
     // Writing to a string cannot fail.
     let _ = write!(line, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"");
-    match progress_token {
-        Some(token) => {
-            line.push_str(",\"params\":{");
-            line.push_str(&params.members);
-            if !params.members.is_empty() {
-                line.push(',');
-            }
-            let _ = write!(line, "\"_meta\":{{\"progressToken\":{token}}}}}");
+    if progress_token.is_none() && envelope.is_empty() {
+        push_params(&mut line, params);
+    } else {
+        line.push_str(",\"params\":{");
+        line.push_str(&params.members);
+        if !params.members.is_empty() {
+            line.push(',');
         }
-        None => push_params(&mut line, params),
+        line.push_str("\"_meta\":{");
+        line.push_str(envelope);
+        if let Some(token) = progress_token {
+            let separator = if envelope.is_empty() { "" } else { "," };
+            let _ = write!(line, "{separator}\"progressToken\":{token}");
+        }
+        line.push_str("}}");
     }
     line.push('}');
     line
@@ -213,7 +264,6 @@ mod tests {
         }
         for text in [
             "{}",
-            r#"{"id":1}"#,
             r#"{"id":null,"method":"x"}"#,
             r#"{"id":[1],"method":"x"}"#,
             r#"{"method":1}"#,
@@ -230,7 +280,8 @@ mod tests {
             ("7e0", Some(7)),
             ("7.5", None),
             ("-1", None),
-            ("\"7\"", None),
+            ("\"7\"", Some(7)),
+            ("\"x\"", None),
         ] {
             let message = format!("{{\"id\":{text},\"result\":{{}}}}");
             let Message::Response { id: Some(id), .. } = Message::parse(&message).unwrap() else {
@@ -243,7 +294,7 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_on_one_line() {
         let params = Params::new().text("name", "a\n\"b\"").raw("arguments", "{}");
-        let line = request(4, "tools/call", &params, Some(4));
+        let line = request(4, "tools/call", &params, Some(4), "");
         assert!(!line.contains('\n'));
         let Message::Request {
             id,
@@ -259,7 +310,7 @@ mod tests {
             r#"{"name":"a\n\"b\"","arguments":{},"_meta":{"progressToken":4}}"#
         );
         assert_eq!(
-            request(1, "tools/list", &Params::new(), None),
+            request(1, "tools/list", &Params::new(), None, ""),
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#
         );
         assert_eq!(result(id, "{}"), r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);

@@ -59,6 +59,7 @@ fn any_text_is_quoted(text: &str) {
         "tools/call",
         &Params::new().text("name", text).raw("arguments", "{}"),
         Some(7),
+        "",
     );
     assert!(!line.contains(['\n', '\r']), "{line:?}");
     let Ok(Message::Request {

@@ -10,7 +10,7 @@ use super::codes::{METHOD_NOT_FOUND, WireError};
 use super::message::{self, Id, Message, Params, Unreadable};
 use super::revision::Revision;
 use crate::json::{self, Object};
-use crate::limits::Timeout;
+use crate::limits::{self, Timeout};
 
 /// The peer of a client. `W` is whatever waits for an answer: it is kept, and handed back with the outcome.
 pub(crate) struct Peer<W> {
@@ -107,12 +107,13 @@ impl Violation {
             Self::NotJson => "it sent text that is not a JSON-RPC message; the text was skipped",
             Self::NotAMessage => "it sent a JSON object that is not a JSON-RPC message; the object was skipped",
             Self::Batch => {
-                "it sent an array of messages, which the negotiated revision does not have; the array was skipped"
+                "it sent an array of messages, which the negotiated revision does not have, or not in this length; the \
+                 array was skipped"
             }
             Self::UnknownAnswer => "it answered a request that was never made; the answer was skipped",
             Self::NotUtf8 => "it sent bytes that are not UTF-8; they were replaced by U+FFFD",
             Self::TooLong => "it sent a message over the size limit (`maxMessageBytes`); the message was skipped",
-            Self::Unsent => "it does not read what is sent to it; answers to its requests were dropped",
+            Self::Unsent => "it does not read what is sent to it; answers and notifications to it were dropped",
         }
     }
 }
@@ -147,12 +148,8 @@ impl<W> Peer<W> {
     pub(crate) fn request(&mut self, request: Request<W>, now: Instant) {
         let id = self.next_id;
         self.next_id += 1;
-        let line = message::request(
-            id,
-            request.method,
-            &request.params,
-            (request.progress != ProgressUse::None).then_some(id),
-        );
+        let token = (request.progress != ProgressUse::None).then_some(id);
+        let line = message::request(id, request.method, &request.params, token, "");
         self.actions.push_back(Action::Send(line));
         let pending = Pending {
             key: request.key,
@@ -251,6 +248,7 @@ impl<W> Peer<W> {
         match json::array(text) {
             None => self.violation(Violation::NotJson),
             Some(_) if !self.revision.is_some_and(Revision::has_batches) => self.violation(Violation::Batch),
+            Some(messages) if messages.len() > limits::MAX_BATCH_MESSAGES => self.violation(Violation::Batch),
             Some(messages) => messages
                 .into_iter()
                 .for_each(|message| self.handle_one(message.get(), now)),
@@ -312,7 +310,7 @@ impl<W> Peer<W> {
         let Some(params) = params else { return };
         let token = Object::parse(params.get()).and_then(|object| {
             json::parse::<f64>(object.get("progress")?.get())?;
-            json::parse::<u64>(object.get("progressToken")?.get())
+            Id::new(object.get("progressToken")?)?.number()
         });
         let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else {
             return;

@@ -101,7 +101,7 @@ fn answers_find_their_requests_in_any_order_and_once() {
     );
     assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), ["UnknownAnswer"]);
     assert_eq!(
-        side.hear(r#"{"jsonrpc":"2.0","id":"0","result":{}}"#),
+        side.hear(r#"{"jsonrpc":"2.0","id":"x","result":{}}"#),
         ["UnknownAnswer"]
     );
     assert_eq!(

@@ -24,9 +24,9 @@ impl ProcessGroup {
         }
     }
 
-    /// Whether any process of the group is alive (or dead and not yet reaped). Once the group was seen to be empty its
+    /// Whether any process of the group is alive, or dead and not yet reaped. Once the group was seen to be empty its
     /// number may belong to a stranger, so that it is never signalled again.
-    pub(super) fn is_alive(&self) -> bool {
+    fn is_alive(&self) -> bool {
         if self.gone.load(Ordering::Acquire) {
             return false;
         }
@@ -35,6 +35,14 @@ impl ProcessGroup {
             self.gone.store(true, Ordering::Release);
         }
         alive
+    }
+
+    /// The same for after the leader was reaped, without those dead ones that only this process can reap.
+    pub(super) fn outlives_leader(&self) -> bool {
+        if !self.gone.load(Ordering::Acquire) {
+            system::reap(self.leader);
+        }
+        self.is_alive()
     }
 
     pub(super) fn signal(&self, signal: Signal) {
@@ -57,12 +65,20 @@ impl Drop for ProcessGroup {
 
 #[cfg(unix)]
 mod system {
-    use rustix::process::{Pid, kill_process_group, test_kill_process_group};
+    use rustix::process::{Pid, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 
     use super::Signal;
 
     pub(super) fn exists(leader: u32) -> bool {
         pid(leader).is_some_and(|pid| test_kill_process_group(pid).is_ok())
+    }
+
+    /// Orphans of the group become our children where this process is the first of its container, or a subreaper. Nobody
+    /// else would reap them then, and a dead one would count as alive.
+    pub(super) fn reap(leader: u32) {
+        while let Some(pid) = pid(leader)
+            && let Ok(Some(_)) = waitpgid(pid, WaitOptions::NOHANG)
+        {}
     }
 
     pub(super) fn signal(leader: u32, signal: Signal) {
@@ -93,6 +109,8 @@ mod system {
     pub(super) const fn exists(_leader: u32) -> bool {
         false
     }
+
+    pub(super) const fn reap(_leader: u32) {}
 
     pub(super) const fn signal(_leader: u32, _signal: Signal) {}
 }

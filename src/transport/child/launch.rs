@@ -3,10 +3,12 @@
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use tokio::process::{Child, Command};
 
 use super::env::environment;
+use super::{Gate, ProcessGroup};
 use crate::error::{Error, ErrorCode, Result};
 
 /// What to start. The values of `args` and `env` may be secret and are in no message.
@@ -23,15 +25,16 @@ impl Launch {
     ///
     /// # Errors
     /// `unavailable`, telling a missing command from a missing working directory.
-    pub(super) async fn start(&self) -> Result<Child> {
+    pub(super) async fn start(&self, gate: Arc<Gate>) -> Result<(Child, Arc<ProcessGroup>)> {
         let plan = self.clone();
-        let started = tokio::task::spawn_blocking(move || plan.start_blocking()).await;
+        let shut = || Error::new(ErrorCode::Closed, "the toolset was closed while its server was started");
+        let started = tokio::task::spawn_blocking(move || gate.pass(|| plan.start_blocking(), shut)).await;
         started.unwrap_or_else(|error| {
             Err(Error::new(ErrorCode::Unavailable, "the thread that starts a child failed").with_source(error))
         })
     }
 
-    fn start_blocking(&self) -> Result<Child> {
+    fn start_blocking(&self) -> Result<(Child, Arc<ProcessGroup>)> {
         if let Some(cwd) = &self.cwd {
             match std::fs::metadata(cwd) {
                 Ok(metadata) if metadata.is_dir() => {}
@@ -46,7 +49,11 @@ impl Launch {
                 }
             }
         }
-        self.command().spawn().map_err(|error| self.explain(error))
+        let child = self.command().spawn().map_err(|error| self.explain(error))?;
+        let leader = child
+            .id()
+            .ok_or_else(|| unavailable("the child ended before it was known".to_owned()))?;
+        Ok((child, Arc::new(ProcessGroup::led_by(leader))))
     }
 
     fn command(&self) -> Command {

@@ -2,6 +2,7 @@
 //! belongs to its group; knows framing, but no message.
 
 mod env;
+mod gate;
 mod group;
 mod launch;
 mod stderr;
@@ -15,6 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
+pub(crate) use gate::Gate;
 pub(crate) use group::ProcessGroup;
 pub(crate) use launch::Launch;
 
@@ -38,6 +40,12 @@ pub(crate) struct ChildTransport {
     chunk: Vec<u8>,
     unsent: Unwritten,
     exited: Option<Exit>,
+    /// Set when its input broke under a write: until when its end is waited for.
+    deaf_until: Option<Instant>,
+    /// Set when its output ended: until when its exit status, and then its last words, are waited for. Points in time,
+    /// because the waiting may be cut short and taken up again any number of times.
+    status_until: Option<Instant>,
+    words_until: Option<Instant>,
     /// Whether what is left of the group after the child's own end was told to end, too.
     orphans_told: bool,
     violation: Option<Violation>,
@@ -71,17 +79,17 @@ impl ChildTransport {
         max_message_bytes: usize,
         clock: Arc<dyn Clock>,
         redactor: Arc<Redactor>,
+        gate: Arc<Gate>,
         offer: impl Fn(String) + Send + 'static,
     ) -> Result<Self> {
-        let mut child = launch.start().await?;
+        let (mut child, group) = launch.start(gate).await?;
         let missing = || Error::new(ErrorCode::Unavailable, "the child was started without its pipes");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let leader = child.id().ok_or_else(missing)?;
         let tail = stderr::Tail::default();
         Ok(Self {
-            group: Arc::new(ProcessGroup::led_by(leader)),
+            group,
             child,
             stdin: Some(stdin),
             stdout: Some(stdout),
@@ -90,17 +98,15 @@ impl ChildTransport {
             chunk: vec![0; limits::READ_CHUNK],
             unsent: Unwritten::default(),
             exited: None,
+            deaf_until: None,
+            status_until: None,
+            words_until: None,
             orphans_told: false,
             violation: None,
             redactor,
             stderr_drain: tokio::spawn(stderr::drain(stderr, tail.clone(), offer)),
             stderr: tail,
         })
-    }
-
-    /// For ending the group from outside, when there is no time to close.
-    pub(crate) fn group(&self) -> Arc<ProcessGroup> {
-        Arc::clone(&self.group)
     }
 
     fn pop(&mut self) -> Option<Received> {
@@ -123,7 +129,8 @@ impl ChildTransport {
 
     /// Moves bytes until there is something to tell, or the output ended.
     async fn step(&mut self) {
-        let drain = self.exited.map(|exit| self.clock.sleep_until(exit.drain_until));
+        let drained = self.exited.map(|exit| self.clock.sleep_until(exit.drain_until));
+        let deaf = self.deaf_until.map(|until| self.clock.sleep_until(until));
         tokio::select! {
             read = read(self.stdout.as_mut(), &mut self.chunk) => match read {
                 Some(count) => self.lines.push(self.chunk.get(..count).unwrap_or_default()),
@@ -131,11 +138,15 @@ impl ChildTransport {
             },
             written = write(self.stdin.as_mut(), self.unsent.rest()), if !self.unsent.is_empty() => match written {
                 Some(count) => self.unsent.advance(count),
-                // It does not read any more. What it still writes is worth reading; then it exits, or is stopped.
-                None => self.stop_writing(),
+                // It does not read any more. What it still writes is worth reading, for the moment that its end takes.
+                None => {
+                    self.stop_writing();
+                    self.deaf_until = Some(self.clock.now() + limits::EXIT_STATUS_WAIT);
+                }
             },
             status = self.child.wait(), if self.exited.is_none() => self.note_exit(status.ok()),
-            () = wait(drain) => self.stdout = None,
+            () = wait(drained) => self.stdout = None,
+            () = wait(deaf) => self.stdout = None,
         }
     }
 
@@ -155,7 +166,10 @@ impl ChildTransport {
     /// The output has ended. Why is known when the child exits, which it usually does at once.
     async fn loss(&mut self) -> Error {
         if self.exited.is_none() {
-            let patience = self.clock.sleep_until(self.clock.now() + limits::EXIT_STATUS_WAIT);
+            let until = *self
+                .status_until
+                .get_or_insert(self.clock.now() + limits::EXIT_STATUS_WAIT);
+            let patience = self.clock.sleep_until(until);
             let status = tokio::select! {
                 status = self.child.wait() => Some(status.ok()),
                 () = patience => None,
@@ -165,8 +179,9 @@ impl ChildTransport {
             }
         }
         // Its last words may still be in the pipe.
-        let patience = self.clock.sleep_until(self.clock.now() + limits::EXIT_DRAIN);
         if self.exited.is_some() && !self.stderr_drain.is_finished() {
+            let until = *self.words_until.get_or_insert(self.clock.now() + limits::EXIT_DRAIN);
+            let patience = self.clock.sleep_until(until);
             tokio::select! {
                 _ = &mut self.stderr_drain => {}
                 () = patience => {}
@@ -177,6 +192,7 @@ impl ChildTransport {
                 status: Some(status), ..
             }) => format!("it ended with {}", describe(status)),
             Some(Exit { status: None, .. }) => "it ended".to_owned(),
+            None if self.deaf_until.is_some() => "it closed its standard input".to_owned(),
             None => "it closed its standard output".to_owned(),
         };
         if let Some(words) = self.stderr.quote(&self.redactor) {

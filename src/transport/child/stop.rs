@@ -28,7 +28,7 @@ impl ChildTransport {
         let deadline = self.clock.now() + limits::STOP_GRACE;
         loop {
             if self.exited.is_some() {
-                if !self.group.is_alive() {
+                if !self.group.outlives_leader() {
                     return true;
                 }
                 // Who is left of the group has lost its server: there is nothing to wait for politely.

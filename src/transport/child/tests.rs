@@ -12,13 +12,29 @@ async fn start(script: &str) -> ChildTransport {
         env: Vec::new(),
         cwd: None,
     };
-    ChildTransport::start(&launch, 1_000, Arc::new(SystemClock), Arc::default(), |_| {})
-        .await
-        .unwrap()
+    ChildTransport::start(
+        &launch,
+        1_000,
+        Arc::new(SystemClock),
+        Arc::default(),
+        Arc::default(),
+        |_| {},
+    )
+    .await
+    .unwrap()
 }
 
 async fn failure(launch: Launch) -> String {
-    match ChildTransport::start(&launch, 1_000, Arc::new(SystemClock), Arc::default(), |_| {}).await {
+    match ChildTransport::start(
+        &launch,
+        1_000,
+        Arc::new(SystemClock),
+        Arc::default(),
+        Arc::default(),
+        |_| {},
+    )
+    .await
+    {
         Ok(_) => panic!("it started"),
         Err(error) => error.to_string(),
     }

@@ -1,0 +1,3 @@
+//! Remote servers: what carries an exchange over HTTP.
+
+pub(crate) mod client;
