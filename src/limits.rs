@@ -96,6 +96,24 @@ pub(crate) const QUOTED_HEADER_CHARS: usize = 64;
 /// How many redirects one request follows (client specification, section 5).
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
+// Client: HTTP connections.
+
+/// How long a connection may take to stand, with its encryption; the time of the call ends it earlier where that is shorter.
+pub(crate) const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long an unused connection is kept. Node and uvicorn close theirs after 5 s, and a request that meets that moment is
+/// lost with an unknown outcome, so that ours goes before.
+pub(crate) const HTTP_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How many unused connections to one host are kept.
+pub(crate) const HTTP_MAX_IDLE_PER_HOST: usize = 128;
+/// After how much silence the system asks whether the other side of a connection is still there, and how often it asks.
+pub(crate) const HTTP_KEEPALIVE: Duration = Duration::from_secs(15);
+/// How many such questions may go without an answer.
+pub(crate) const HTTP_KEEPALIVE_PROBES: u32 = 3;
+/// How many bytes of a body are decoded in one turn.
+pub(crate) const DECODED_CHUNK: usize = 16 * 1024;
+/// The largest window of a body in zstd, as a power of two: 8 MiB, which is what HTTP allows (RFC 9659).
+pub(crate) const ZSTD_WINDOW_LOG: u32 = 23;
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

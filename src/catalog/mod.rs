@@ -5,5 +5,6 @@ pub(crate) mod filter;
 pub(crate) mod listing;
 pub(crate) mod output_schema;
 pub(crate) mod project;
+pub(crate) mod schema_cost;
 pub(crate) mod snapshot;
 pub(crate) mod tool_name;

@@ -8,7 +8,7 @@ use super::connection::Refused;
 use super::result;
 use super::server::{Server, State};
 use super::toolset::Shared;
-use crate::catalog::output_schema::OutputSchema;
+use crate::catalog::output_schema::{Fit, OutputSchema};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
@@ -190,12 +190,13 @@ impl Shared {
                 .ok()
         });
         let Some(check) = check else { return Ok(()) };
-        check.check(value).map_err(|problem| {
-            Error::new(
+        match check.check(value) {
+            Fit::Fits | Fit::Unknown(_) => Ok(()),
+            Fit::Unfit(problem) => Err(Error::new(
                 ErrorCode::OutputSchema,
                 format!("its structured result does not fit its output schema, {problem}"),
-            )
-        })
+            )),
+        }
     }
 }
 

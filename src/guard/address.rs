@@ -1,11 +1,6 @@
 //! Which addresses are somebody's own network: what `blockPrivateAddresses` refuses. Decides by number alone; whoever
 //! opens the connection asks about the very address it connects to, so that a second DNS answer changes nothing.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "asked by the HTTP stack once remote servers are reached")
-)]
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};

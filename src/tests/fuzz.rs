@@ -19,13 +19,16 @@ use crate::protocol::wire::sse::{SseDecoder, SseItem};
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{http, lines, message, peer, sse};
+use targets::{http, lines, message, param_header, peer, sse};
 
 #[test]
 fn the_seeds_pass() {
     each_seed("http", http::run::<http::Ours>);
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
+    each_seed("param_header", |data| {
+        param_header::run(data, |text| wire::param_header::encode(text).into_owned());
+    });
     each_seed("peer", peer::run::<Peer<u64>>);
     each_seed("sse", sse::run::<SseDecoder>);
 }
@@ -34,6 +37,15 @@ proptest! {
     #[test]
     fn any_script_passes(script in "(([+@^-][0-9]{1,3}( [0-9]{1,3}( [rpq]{0,2})?)?|!|\\{\"id\":[0-9],\"result\":1\\}|\\{\"method\":\"notifications/progress\",\"params\":\\{\"progressToken\":[0-9]\\}\\}|.{0,8})\n){0,40}") {
         peer::run::<Peer<u64>>(script.as_bytes());
+    }
+
+    #[test]
+    fn any_annotations_pass(names in prop::collection::vec("[a-c]|.{0,3}", 0..4), kind in "string|integer|boolean|number", values in prop::collection::vec("\"[^\"\\\\]{0,6}\"|-?[1-9][0-9]{0,17}(\\.[0-9]{1,2})?(e[0-9]{1,2})?|true|null|\\[\\]", 0..4)) {
+        let properties = names.iter().enumerate().map(|(n, name)| (n.to_string(), serde_json::json!({ "type": kind, "x-mcp-header": name })));
+        let schema = serde_json::json!({ "properties": properties.collect::<serde_json::Map<_, _>>() });
+        let arguments: Vec<_> = values.iter().enumerate().map(|(n, value)| format!("\"{n}\":{value}")).collect();
+        let data = format!("{schema}\n\n{{{}}}", arguments.join(","));
+        param_header::run(data.as_bytes(), |text| wire::param_header::encode(text).into_owned());
     }
 
     #[test]
@@ -64,6 +76,18 @@ fn the_message_target_finds_a_method_that_is_not_quoted() {
         _ => message::render(message),
     };
     assert!(finds("message", |data| message::run(data, unquoted)));
+}
+
+#[test]
+fn the_param_header_target_finds_a_value_that_is_not_wrapped() {
+    let only_where_a_header_is_refused = |text: &str| match ::http::HeaderValue::from_str(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => wire::param_header::encode(text).into_owned(),
+    };
+    assert!(finds("param_header", |data| param_header::run(
+        data,
+        only_where_a_header_is_refused
+    )));
 }
 
 #[test]

@@ -3,4 +3,5 @@
 pub(crate) mod http;
 pub(crate) mod lines;
 mod oversize;
+pub(crate) mod param_header;
 pub(crate) mod sse;
