@@ -49,6 +49,8 @@ pub(crate) const READ_CHUNK: usize = 64 * 1024;
 pub(crate) const MAX_EVENT_FIELD_BYTES: usize = 4 * 1024;
 /// The longest session id that is sent back to its server: about what HTTP servers take for all headers together.
 pub(crate) const MAX_SESSION_ID_BYTES: usize = 8 * 1024;
+/// How many arguments of one tool may be repeated in headers: servers take about a hundred headers in all.
+pub(crate) const MAX_PARAM_HEADERS: usize = 64;
 /// How much of a child's standard error is kept for diagnostics (client specification, section 10).
 pub(crate) const STDERR_TAIL_BYTES: usize = 64 * 1024;
 /// How much of that tail a message quotes.

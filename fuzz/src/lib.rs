@@ -35,6 +35,10 @@ pub fn message(data: &[u8]) {
     targets::message::run(data, targets::message::render);
 }
 
+pub fn param_header(data: &[u8]) {
+    targets::param_header::run(data, |text| protocol::wire::param_header::encode(text).into_owned());
+}
+
 pub fn peer(data: &[u8]) {
     targets::peer::run::<protocol::peer::Peer<u64>>(data);
 }

@@ -4,6 +4,7 @@
 pub(crate) mod http;
 pub(crate) mod lines;
 pub(crate) mod message;
+pub(crate) mod param_header;
 pub(crate) mod peer;
 pub(crate) mod sse;
 

@@ -21,10 +21,9 @@ fn date(text: &str) -> Option<u64> {
         .filter(|word| !word.is_empty())
         .take(MOST_WORDS)
         .collect();
-    let (day, month, year, time) = match words[..] {
-        // Sun, 06 Nov 1994 08:49:37 GMT and Sunday, 06-Nov-94 08:49:37 GMT, or Sun Nov  6 08:49:37 1994
-        [_, day, month, year, time, "GMT"] | [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
+    // Sun, 06 Nov 1994 08:49:37 GMT and Sunday, 06-Nov-94 08:49:37 GMT, or Sun Nov  6 08:49:37 1994
+    let ([_, day, month, year, time, "GMT"] | [_, month, day, time, year]) = words[..] else {
+        return None;
     };
     let month = MONTHS.iter().position(|name| *name == month)?;
     let day = number(day).filter(|day| (1..=31).contains(day))?;
