@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events';
 
-import { AbortError } from 'espalier/node';
+import { AbortError, type McpConnectionStore, type PersistedServer } from 'espalier/node';
 import { describe, expect, it } from 'vitest';
 
 import { connect, tool } from '../helpers/connect.js';
 import { rejection } from '../helpers/errors.js';
-import { scripted, textResult, toolEntry, type Scripted } from '../helpers/scripted.js';
-import { until } from '../helpers/until.js';
+import { scripted, textResult, toolEntry, type Scripted, type Step } from '../helpers/scripted.js';
+import { blockUntil, until } from '../helpers/until.js';
 
 /** A server whose tool `never` does not answer, and whose tool `t` does. */
 function server(): Scripted {
@@ -247,6 +247,55 @@ describe('a signal for connecting', () => {
     await until('the end of both servers', () => silent.events().length > 0 && ready.events().length > 0);
     expect(silent.received().map(({ method }) => method)).toEqual(['initialize']);
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
+  it.each<[string, boolean]>([
+    ['which never answers', false],
+    ['which answers just then', true],
+  ])('that is aborted while the store is read, %s, rejects at once and starts nothing', async (_how, answers) => {
+    const peer = server();
+    const controller = new AbortController();
+    const storage: McpConnectionStore = {
+      list: () =>
+        new Promise<PersistedServer[]>((resolve) => {
+          queueMicrotask(() => {
+            controller.abort(reason);
+            if (answers) resolve([]);
+          });
+        }),
+      save() {},
+      remove() {},
+    };
+
+    const reason = new Error('not today');
+    const error = await rejection(connect([peer.config], { signal: controller.signal, storage }));
+    expect(error).toBeInstanceOf(AbortError);
+    expect((error as Error).cause).toBe(reason);
+    expect(peer.starts()).toEqual([]);
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
+  it.each<['onStderr' | 'onDiagnostic', Step]>([
+    ['onStderr', { stderr: 'a line\n' }],
+    ['onDiagnostic', 'no message'],
+  ])('that is aborted by `%s` in the very moment in which connecting ends rejects all the same', async (name, says) => {
+    const peer = scripted('srv', {
+      // The ping comes when the toolset is long connected, for all but this thread.
+      on: { 'tools/list': [[says, { default: true }, { wait: 300 }, { message: { id: 'asked', method: 'ping' } }]] },
+      tools: [toolEntry('t')],
+    });
+    const controller = new AbortController();
+    const pending = rejection(
+      connect([peer.config], { signal: controller.signal, [name]: () => controller.abort('enough') }),
+    );
+    // The server is being started, and far from its first line.
+    await new Promise((resolve) => setImmediate(resolve));
+    blockUntil('the end of connecting', () => peer.received().some(({ id }) => id === 'asked'));
+
+    const error = await pending;
+    expect(error).toBeInstanceOf(AbortError);
+    expect((error as Error).cause).toBe('enough');
+    await until('the end of the server', () => peer.events().length > 0);
   });
 
   it('that is aborted afterwards changes nothing', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { connect, tool } from '../helpers/connect.js';
+import { toolsetMembers } from '../helpers/documented.js';
 import { scripted, toolEntry } from '../helpers/scripted.js';
 import { echoServer, shellFixture } from '../helpers/servers.js';
 import { timed } from '../helpers/until.js';
@@ -144,6 +145,15 @@ describe('the toolset', () => {
     const { toolset } = await connect([echoServer()]);
 
     await expect(toolset.reconciled).resolves.toBeUndefined();
+  });
+
+  it('has no public member but those of its type', async () => {
+    const { toolset } = await connect([echoServer()]);
+
+    const members = [toolset, Object.getPrototypeOf(toolset) as object].flatMap((owner) =>
+      Object.getOwnPropertyNames(owner),
+    );
+    expect(members.filter((name) => name !== 'constructor').toSorted()).toEqual(toolsetMembers.toSorted());
   });
 
   it('does not forward the instructions of a server', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { connect } from '../helpers/connect.js';
-import { mcpError } from '../helpers/errors.js';
+import { mcpError, rejection } from '../helpers/errors.js';
 import { scripted, toolEntry, type Scripted, type Step } from '../helpers/scripted.js';
-import { echoServer } from '../helpers/servers.js';
-import { timed } from '../helpers/until.js';
+import { echoServer, shellServer } from '../helpers/servers.js';
+import { timed, until } from '../helpers/until.js';
 
 function dies(...steps: Step[]): Scripted {
   return scripted('srv', { tools: [toolEntry('dies'), toolEntry('never')], calls: { dies: [steps], never: [[]] } });
@@ -56,6 +56,19 @@ describe('a server that dies during a call', () => {
     expect(ms).toBeLessThan(3000);
   });
 
+  it('fails the call when it only closes its output, although there are always more calls to send', async () => {
+    const { toolset } = await connect([dies({ closeStdout: true }, { wait: 60_000 }).config]);
+
+    const first = timed(() => mcpError(toolset.call('srv__dies', {}, { timeoutMs: 10_000 }), 'connection-lost'));
+    // More often than the patience with the end of a server is long.
+    const more = setInterval(() => void rejection(toolset.call('srv__never', {})), 40);
+    try {
+      expect((await first).ms).toBeLessThan(3000);
+    } finally {
+      clearInterval(more);
+    }
+  });
+
   it('leaves the other servers alone', async () => {
     const { toolset } = await connect([dies({ exit: 1 }).config, echoServer()]);
 
@@ -88,5 +101,31 @@ describe('after a server has died', () => {
 
     const { ms } = await timed(() => toolset.close());
     expect(ms).toBeLessThan(1000);
+  });
+});
+
+describe('a server that closes its input and lives on', () => {
+  const deaf = shellServer(
+    'srv',
+    `read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}'
+     read l; read l; echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t"}]}}'
+     read l; exec 0<&-
+     echo '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"'$$'"}]}}'
+     exec sleep 1000`,
+  );
+
+  it('fails its next call soon, and is `unavailable` from then on', async () => {
+    const { toolset } = await connect([deaf], { timeoutMs: 10_000 });
+    const pid = Number(await toolset.call('srv__t', {}));
+    try {
+      const { value: error, ms } = await timed(() => mcpError(toolset.call('srv__t', {}), 'connection-lost'));
+      expect(error.message).toContain('closed its standard input');
+      expect(ms).toBeLessThan(3000);
+
+      await mcpError(toolset.call('srv__t', {}), 'unavailable');
+      await until('its state', () => toolset.servers()[0]?.state === 'unavailable');
+    } finally {
+      process.kill(pid, 'SIGKILL');
+    }
   });
 });

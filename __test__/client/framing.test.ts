@@ -111,6 +111,35 @@ describe('a batch', () => {
   });
 });
 
+describe('a batch that is too long', () => {
+  const notification = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}';
+  const batch = (count: number): string => `[${Array.from({ length: count }, () => notification).join(',')}]`;
+
+  it('is one violation of the protocol, and what follows is read', async () => {
+    const peer = scripted('srv', {
+      protocolVersion: '2025-03-26',
+      tools: [toolEntry('t')],
+      calls: { t: [[batch(1001), ok]] },
+    });
+    const { toolset, of } = await connect([peer.config]);
+
+    await expect(toolset.call('srv__t', {})).resolves.toBe('ok');
+    expect(of('protocol-violation')).toHaveLength(1);
+  });
+
+  it('is none of a thousand messages', async () => {
+    const peer = scripted('srv', {
+      protocolVersion: '2025-03-26',
+      tools: [toolEntry('t')],
+      calls: { t: [[batch(999).replace(/\]$/, `,${ok}]`)]] },
+    });
+    const { toolset, diagnostics } = await connect([peer.config]);
+
+    await expect(toolset.call('srv__t', {})).resolves.toBe('ok');
+    expect(diagnostics).toEqual([]);
+  });
+});
+
 describe('what is no message', () => {
   it.each<[string, string[]]>([
     ['a banner, colours and a number', ['demo-server 1.0 ready', '\u001b[32mok\u001b[0m', '123']],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../helpers/connect.js';
 import { allGone } from '../helpers/processes.js';
 import { scripted, type Script, toolEntry } from '../helpers/scripted.js';
-import { echoServer } from '../helpers/servers.js';
+import { echoServer, shellServer } from '../helpers/servers.js';
 
 function page(names: string[], nextCursor?: string | null): { reply: unknown } {
   return {
@@ -78,6 +78,60 @@ describe('a cursor that comes back', () => {
         message: expect.stringMatching(new RegExp(String.raw`cursor.*\b${requests}\b|\b${requests}\b.*cursor`, 'is')),
       },
     ]);
+  });
+});
+
+describe('a page that comes again', () => {
+  it('does not count against `maxTools`', async () => {
+    const peer = scripted('srv', pages(page(['a', 'b', 'c'], 'c')));
+    const { toolset, of } = await connect([peer.config], { maxTools: 5 });
+
+    expect(Object.keys(toolset.tools)).toEqual(['srv__a', 'srv__b', 'srv__c']);
+    expect(of('listing-limited')).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('nextCursor') }),
+    ]);
+    // They are no doubling of the server's.
+    expect(of('server-entry-invalid')).toEqual([]);
+  });
+});
+
+describe('odd entries', () => {
+  it('by the thousand are told of a hundred times and then summed up, and crowd out nothing', async () => {
+    const noisy = scripted('noisy', { tools: [...Array.from({ length: 9000 }, () => 7), toolEntry('t')] });
+    const { toolset, of } = await connect([noisy.config, shellServer('broken', 'exit 3')]);
+
+    expect(Object.keys(toolset.tools)).toEqual(['noisy__t']);
+    expect(of('connection-failure')).toEqual([expect.objectContaining({ origin: 'broken' })]);
+    const invalid = of('server-entry-invalid');
+    expect(invalid).toHaveLength(101);
+    expect(invalid.at(-1)?.message).toContain('8900');
+  });
+
+  it('by the thousand are told of no more often when they are names given twice', async () => {
+    const names = Array.from({ length: 1000 }, (_, n) => toolEntry(`t${n}`));
+    const { toolset, of } = await connect([scripted('srv', { tools: [...names, ...names] }).config]);
+
+    expect(Object.keys(toolset.tools)).toHaveLength(1000);
+    expect(of('server-entry-invalid')).toHaveLength(101);
+    expect(of('server-entry-invalid').at(-1)?.message).toContain('900');
+  });
+
+  it('are names of more than 4 KiB: they are skipped, and not repeated', async () => {
+    const servers = ['a', 'b', 'c', 'd', 'e'].map((name) =>
+      scripted(name, { tools: [toolEntry('n'.repeat(1_000_000)), toolEntry('é'.repeat(2049)), toolEntry('t')] }),
+    );
+    const { toolset, of, diagnostics } = await connect(servers.map(({ config }) => config));
+
+    expect(Object.keys(toolset.tools)).toEqual(['a__t', 'b__t', 'c__t', 'd__t', 'e__t']);
+    expect(of('server-entry-invalid')).toHaveLength(10);
+    expect(Math.max(...diagnostics.map(({ message }) => message.length))).toBeLessThan(1000);
+  });
+
+  it('are not names of just 4 KiB', async () => {
+    const { toolset, diagnostics } = await connect([scripted('srv', { tools: [toolEntry('n'.repeat(4096))] }).config]);
+
+    expect(Object.keys(toolset.tools)).toHaveLength(1);
+    expect(diagnostics).toEqual([]);
   });
 });
 

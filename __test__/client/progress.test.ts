@@ -1,7 +1,10 @@
+import { runInNewContext } from 'node:vm';
+
 import { describe, expect, it } from 'vitest';
 
 import { connect, tool } from '../helpers/connect.js';
 import { scripted, textResult, toolEntry, type Scripted, type Step } from '../helpers/scripted.js';
+import { blockUntil, until } from '../helpers/until.js';
 
 function reports(...steps: Step[]): Scripted {
   return scripted('srv', { tools: [toolEntry('t')], calls: { t: [[...steps, { reply: textResult('done') }]] } });
@@ -123,4 +126,90 @@ it('an `onProgress` that throws changes nothing', async () => {
 
   await expect(toolset.call('srv__t', {}, { onProgress: throwing })).resolves.toBe('done');
   expect(called).toBeGreaterThanOrEqual(2);
+});
+
+describe('an `onProgress` that ends in an odd way changes nothing for what comes with it, and is a warning', () => {
+  function unreadable(): Error {
+    return Object.defineProperty(new Error('hidden'), 'message', {
+      get() {
+        throw new Error('from the getter');
+      },
+    });
+  }
+
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'it throws an object that has no text',
+      () => {
+        // oxlint-disable-next-line typescript/only-throw-error -- what users do
+        throw Object.create(null);
+      },
+      /onProgress threw/,
+    ],
+    [
+      'it throws an error whose message throws',
+      () => {
+        throw unreadable();
+      },
+      /onProgress threw/,
+    ],
+    ['it rejects with an object that has no text', () => Promise.reject(Object.create(null)), /onProgress threw/],
+    [
+      'it returns a thenable that rejects',
+      // oxlint-disable-next-line unicorn/no-thenable -- what users do
+      () => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error('from then')) }),
+      /onProgress threw: from then/,
+    ],
+    [
+      'it returns a promise of another realm, which rejects',
+      () => runInNewContext(`Promise.reject(new Error('from afar'))`) as unknown,
+      /onProgress threw/,
+    ],
+    [
+      'it returns an object whose then throws',
+      () => ({
+        // oxlint-disable-next-line unicorn/no-thenable -- what users do
+        get then() {
+          throw new Error('from the getter');
+        },
+      }),
+      /onProgress threw: from the getter/,
+    ],
+  ])('%s', async (_how, end, text) => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', listen);
+    try {
+      const asked = { message: { id: 'asked', method: 'ping' } };
+      const peer = scripted('srv', {
+        tools: [toolEntry('t'), toolEntry('last')],
+        calls: {
+          t: [[{ progress: { progress: 1 } }, { waitFor: { method: 'tools/call', tool: 'last' } }, { default: true }]],
+          last: [[{ wait: 50 }, { default: true }, asked]],
+        },
+      });
+      const { toolset } = await connect([peer.config], { onProgress: end });
+
+      const calls = [toolset.call('srv__t', {}), toolset.call('srv__last', {})];
+      // All of it is there before the first of it is delivered.
+      blockUntil('the last reply', () => peer.received().some(({ id }) => id === 'asked'));
+      expect(await Promise.all(calls)).toEqual([expect.stringContaining('"t"'), expect.stringContaining('"last"')]);
+      await until('the warning', () => warnings.length > 0);
+      expect(warnings.map(({ name, message }) => `${name}: ${message}`)).toEqual([expect.stringMatching(text)]);
+      expect(warnings[0]?.name).toBe('EspalierWarning');
+    } finally {
+      process.off('warning', listen);
+    }
+  });
+});
+
+it('progress with its token as text belongs to its call', async () => {
+  const seen: number[] = [];
+  const peer = reports(
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"$token","progress":1}}',
+  );
+  const { toolset } = await connect([peer.config], { onProgress: ({ progress }) => void seen.push(progress) });
+
+  await toolset.call('srv__t', {});
+  expect(seen).toEqual([1]);
 });

@@ -28,6 +28,38 @@ describe('what a server writes enters a diagnostic', () => {
     expect(diagnostic?.message).not.toMatch(/abc\.def-ghi_0123|zyx987zyx987/);
   });
 
+  it.each(['Bearer:abc.def-ghi_0123', 'bearer=abc.def-ghi_0123', 'Authorization: BEARER\\tabc.def-ghi_0123'])(
+    'without a bearer token that is set off in another way: %s',
+    async (text) => {
+      const { of } = await connect([shellServer('srv', `printf '${text} end' >&2; exit 1`)]);
+
+      expect(of('connection-failure')[0]?.message).toMatch(/\[redacted\] end/);
+      expect(of('connection-failure')[0]?.message).not.toContain('abc.def-ghi_0123');
+    },
+  );
+
+  it.each<[string, string, string]>([
+    ['without the white space around it', 'sk-live-0123456789\n', '${process.env.API_KEY.trim()}'],
+    ['as JSON', 'sk-"live"\\0123\n456789', '${JSON.stringify(process.env.API_KEY)}'],
+    [
+      'as JSON without the white space around it',
+      ' sk-"live"\\0123456789\n',
+      '${JSON.stringify(process.env.API_KEY.trim())}',
+    ],
+  ])('without a value of its environment that it writes %s', async (_how, value, expression) => {
+    const { of } = await connect([
+      {
+        type: 'stdio',
+        name: 'srv',
+        command: process.execPath,
+        args: ['-e', `console.error(\`the key is ${expression} here\`); process.exit(1);`],
+        env: { API_KEY: value },
+      },
+    ]);
+
+    expect(of('connection-failure')[0]?.message).toMatch(/the key is "?\[redacted\]"? here/);
+  });
+
   it('with its short values, which would blank out ordinary words', async () => {
     const { of } = await connect([
       shellServer('srv', 'echo "mode is $MODE here" >&2; exit 1', { env: { MODE: 'devel' } }),
@@ -73,6 +105,29 @@ describe('what a server writes enters a diagnostic', () => {
     const { diagnostics } = await connect([server.config]);
 
     expect(JSON.stringify(diagnostics)).not.toContain(secret);
+  });
+});
+
+describe('what a server lists enters a diagnostic', () => {
+  it.each<[string, string]>([
+    ['a value as it is', secret],
+    ['a value that JSON escapes', 'pass"word\\ with\tmore'],
+  ])('without the values of its environment: %s', async (_what, value) => {
+    const tools = [toolEntry(value), toolEntry(value), toolEntry(`no-text-${value}`, { description: 5 })];
+    const { diagnostics, of } = await connect([scripted('srv', { tools }, { env: { API_KEY: value } }).config]);
+
+    expect(of('server-entry-invalid')).toHaveLength(2);
+    for (const { message } of of('server-entry-invalid')) expect(message).toContain('[redacted]');
+    // Names stand in messages as JSON.
+    for (const { message } of diagnostics) expect(message).not.toContain(JSON.stringify(value).slice(1, -1));
+  });
+
+  it('without bearer tokens', async () => {
+    const tools = [toolEntry('Bearer abcdefgh12345678', { description: 5 })];
+    const { of } = await connect([scripted('srv', { tools }).config]);
+
+    expect(of('server-entry-invalid').map(({ message }) => message)).toEqual([expect.stringContaining('[redacted]')]);
+    expect(of('server-entry-invalid')[0]?.message).not.toContain('abcdefgh12345678');
   });
 });
 

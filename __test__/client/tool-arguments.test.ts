@@ -107,6 +107,15 @@ describe('arguments that cannot be JSON', () => {
         },
       }),
     ],
+    [
+      'a toJSON that throws an object without text',
+      () => ({
+        toJSON: () => {
+          // oxlint-disable-next-line typescript/only-throw-error -- what users do
+          throw Object.create(null);
+        },
+      }),
+    ],
     ['a toJSON that gives no object', () => ({ toJSON: () => 5 })],
     ['a toJSON that gives nothing', () => ({ toJSON: () => undefined })],
     ['a million levels', () => deep(1_000_000)],

@@ -80,3 +80,30 @@ describe('`input` of a projected tool', () => {
     expect(JSON.stringify(standard.jsonSchema.input())).toBe(deep);
   });
 });
+
+describe('the definition of a tool', () => {
+  function nested(levels: number): string {
+    return `{"type":"object","default":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  }
+
+  it('may be nested 300 levels deep', async () => {
+    const { standard } = await inputOf(nested(300));
+
+    expect(JSON.stringify(standard.jsonSchema.input())).toBe(nested(300));
+    expect(JSON.stringify(standard.jsonSchema.output())).toBe(nested(300));
+  });
+
+  it('that is nested 100,000 levels deep is skipped, and the others stay', async () => {
+    const server = scripted('srv', {
+      on: {
+        'tools/list': [[{ replyText: `{"tools":[{"name":"deep","inputSchema":${nested(100_000)}},{"name":"t"}]}` }]],
+      },
+    });
+    const { toolset, of } = await connect([server.config]);
+
+    expect(Object.keys(toolset.tools)).toEqual(['srv__t']);
+    expect(of('server-entry-invalid')).toEqual([
+      expect.objectContaining({ origin: 'srv', message: expect.stringContaining('"deep"') }),
+    ]);
+  });
+});

@@ -193,3 +193,26 @@ describe('a result checked against the output schema of its tool', () => {
     await expect(toolset.call('srv__plain', {})).resolves.toBe('prose');
   });
 });
+
+describe('a reply that is none', () => {
+  it.each([
+    ['has neither a result nor an error', '{"jsonrpc":"2.0","id":$id}'],
+    ['has an error of null', '{"jsonrpc":"2.0","id":$id,"error":null}'],
+    ['has a result of null', '{"jsonrpc":"2.0","id":$id,"result":null}'],
+    ['has a result of null and an error of null', '{"jsonrpc":"2.0","id":$id,"result":null,"error":null}'],
+  ])('fails its call at once, with `invalid-response`: it %s', async (_what, line) => {
+    const server = scripted('srv', { tools: [toolEntry('t')], calls: { t: [[line]] } });
+    const { toolset } = await connect([server.config]);
+
+    await mcpError(toolset.call('srv__t', {}, { timeoutMs: 5000 }), 'invalid-response');
+  });
+});
+
+it('a reply with the id as text belongs to its call', async () => {
+  const line = '{"jsonrpc":"2.0","id":"$id","result":{"content":[{"type":"text","text":"mine"}]}}';
+  const server = scripted('srv', { tools: [toolEntry('t')], calls: { t: [[line]] } });
+  const { toolset, diagnostics } = await connect([server.config]);
+
+  await expect(toolset.call('srv__t', {}, { timeoutMs: 5000 })).resolves.toBe('mine');
+  expect(diagnostics).toEqual([]);
+});

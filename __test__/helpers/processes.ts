@@ -26,6 +26,22 @@ export function childrenOf(parent: number): number[] {
     .filter((pid) => parentOf(pid) === parent && state(pid) !== 'Z');
 }
 
+/** The running processes that were given `argument`, by `/proc`. */
+export function withArgument(argument: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => commandLine(pid).includes(argument) && state(pid) !== 'Z');
+}
+
+function commandLine(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
 function state(pid: number): string | undefined {
   return stat(pid)?.[0];
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 import { onTestFinished } from 'vitest';
@@ -36,17 +36,24 @@ export interface ProgramOptions {
   input?: unknown;
   env?: Record<string, string>;
   execArgv?: string[];
+  /** A command that runs it. */
+  under?: string[];
 }
 
 /**
  * Starts the source of an ES module with Node, in the folder of the package, so that it can import the package by its
  * name. It finds `input`, and `say(word, value)`, which prints a line that `says` can wait for.
  */
-export function program(source: string, { input = null, env, execArgv = [] }: ProgramOptions = {}): Program {
-  const whole = `const input = ${JSON.stringify(input)};
+export function program(
+  source: string,
+  { input = null, env, execArgv = [], under = [] }: ProgramOptions = {},
+): Program {
+  const text = `const input = ${JSON.stringify(input)};
     const say = (word, value = null) => process.stdout.write(word + ' ' + JSON.stringify(value) + '\\n');
     ${source}`;
-  const child = spawn(process.execPath, [...execArgv, '--input-type=module', '--eval', whole], {
+  const whole = [process.execPath, ...execArgv, '--input-type=module', '--eval', text];
+  const [command, ...args] = [...under, ...whole] as [string, ...string[]];
+  const child = spawn(command, args, {
     cwd: packageRoot,
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(env === undefined ? {} : { env }),
@@ -95,4 +102,10 @@ export function program(source: string, { input = null, env, execArgv = [] }: Pr
       };
     },
   };
+}
+
+/** A command that runs a program as the first process of a container, where the system lets us; otherwise none. */
+export function firstProcess(): string[] {
+  const command = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
+  return spawnSync('unshare', [...command, 'true']).status === 0 ? ['unshare', ...command] : [];
 }

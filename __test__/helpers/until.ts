@@ -21,3 +21,14 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: 
   const value = await work();
   return { value, ms: performance.now() - begin };
 }
+
+/**
+ * Polls without letting anything else of this thread run: what comes for it meanwhile waits, and then comes in one piece.
+ * Fails after `deadlineMs`.
+ */
+export function blockUntil(what: string, read: () => boolean, deadlineMs = 10_000): void {
+  const deadline = performance.now() + deadlineMs;
+  while (!read()) {
+    if (performance.now() > deadline) throw new Error(`blocked ${deadlineMs} ms in vain for ${what}`);
+  }
+}

@@ -8,8 +8,9 @@ import { expect, it } from 'vitest';
 
 import { childrenOf } from '../helpers/processes.js';
 import { rejection } from '../helpers/errors.js';
+import { scripted, toolEntry } from '../helpers/scripted.js';
 import { echoServer, shellServer } from '../helpers/servers.js';
-import { until } from '../helpers/until.js';
+import { blockUntil, until } from '../helpers/until.js';
 
 const rounds = process.env['ESPALIER_SOAK'] === undefined ? 20 : 400;
 // The first rounds start what is started once: threads, caches, the watchdog.
@@ -69,3 +70,57 @@ it(
   },
   rounds * 2000,
 );
+
+it('closed toolsets are collected', async () => {
+  const quick = shellServer(
+    'srv',
+    `read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}'
+     read l; read l; echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t"}]}}'
+     read l`,
+  );
+  const made = 20;
+  const refs: WeakRef<object>[] = [];
+  for (let n = 0; n < made; n += 1) {
+    const toolset = await mcpTools([quick], { onDiagnostic() {}, onStderr() {} });
+    expect(Object.keys(toolset.tools)).toEqual(['srv__t']);
+    await toolset.close();
+    refs.push(new WeakRef(toolset), new WeakRef(toolset.tools));
+  }
+
+  const left = (): number => refs.filter((ref) => ref.deref() !== undefined).length;
+  // The last one may still be held by the frame of this function.
+  await until(`their collection (${left()} are left)`, () => {
+    globalThis.gc?.();
+    return left() <= 4;
+  });
+});
+
+it('progress that comes while the thread is blocked costs little memory', async () => {
+  const megabyte = 'x'.repeat(1_000_000);
+  const peer = scripted('srv', {
+    tools: [toolEntry('flood')],
+    calls: {
+      flood: [
+        [
+          { repeat: [{ progress: { progress: 1, message: megabyte } }], times: 256 },
+          { message: { id: 'asked', method: 'ping' } },
+          { default: true },
+        ],
+      ],
+    },
+  });
+  let told = 0;
+  const toolset = await mcpTools([peer.config], { onProgress: () => void (told += 1) });
+  try {
+    const before = process.memoryUsage.rss();
+    const call = toolset.call('srv__flood', {});
+    blockUntil('the end of the flood', () => peer.received().some(({ id }) => id === 'asked'), 15_000);
+    const grown = process.memoryUsage.rss() - before;
+
+    await call;
+    expect(told).toBeGreaterThan(0);
+    expect(grown / 1_000_000).toBeLessThan(150);
+  } finally {
+    await toolset.close();
+  }
+});

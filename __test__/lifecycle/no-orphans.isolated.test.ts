@@ -1,11 +1,13 @@
 // No server outlives the process that started it when that ends in an orderly way. The servers here ignore the end of their input and
 // SIGTERM, and have a helper in their process group: what is shown is that they are ended, not that they end.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { allGone } from '../helpers/processes.js';
-import { program } from '../helpers/programs.js';
+import { allGone, withArgument } from '../helpers/processes.js';
+import { firstProcess, program } from '../helpers/programs.js';
 import { scripted, toolEntry, type Scripted } from '../helpers/scripted.js';
+import { shellServer } from '../helpers/servers.js';
+import { until } from '../helpers/until.js';
 
 function stubborn(): Scripted {
   return scripted('srv', { ignoreStop: true, start: [{ helper: true }], tools: [toolEntry('t')] });
@@ -52,4 +54,58 @@ describe('no process is left', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     await allGone([...(await processesOf(fine)), ...(await processesOf(broken))], 5000);
   });
+});
+
+// What is being started just then is known to nobody but the thread that starts it.
+describe('no process is left after `process.exit()` while 16 servers are started', () => {
+  it.each([0, 0.5, 1, 1.5, 2, 4, 8, 16])('%d ms after the beginning', async (delayMs) => {
+    // They never read: the end of the pipe does not end them.
+    const marker = `0.${process.pid}${delayMs * 10}1`;
+    const left = (): number[] => withArgument(marker);
+    onTestFinished(() => {
+      for (const pid of left()) process.kill(pid, 'SIGKILL');
+    });
+    const servers = Array.from({ length: 16 }, (_, n) => ({
+      type: 'stdio',
+      name: `s${n}`,
+      command: 'sleep',
+      args: ['1000', marker],
+    }));
+    const ended = await program(
+      `import { mcpTools } from 'espalier/node';
+       mcpTools(input.servers).catch(() => {});
+       await new Promise(setImmediate);
+       const until = performance.now() + input.delayMs;
+       while (performance.now() < until);
+       process.exit(7);`,
+      { input: { servers, delayMs } },
+    ).ended();
+
+    expect(ended).toMatchObject({ code: 7, stderr: '' });
+    await until('the end of all servers', () => left().length === 0, 5000);
+  });
+});
+
+it('a helper that outlives its server does not hold up `close()`, where nobody else would reap it', async () => {
+  const quick = shellServer(
+    'srv',
+    `sleep 1000 &
+     read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}'
+     read l; read l; echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t"}]}}'
+     read l`,
+  );
+  // As the first process of a container, whose children the orphans become.
+  const ended = await program(
+    `import { mcpTools } from 'espalier/node';
+     const toolset = await mcpTools([input]);
+     const begin = performance.now();
+     await toolset.close();
+     say('closed', { tools: Object.keys(toolset.tools), ms: performance.now() - begin });`,
+    { input: quick, under: firstProcess() },
+  ).ended();
+
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  const closed = JSON.parse(ended.stdout.slice('closed '.length)) as { tools: string[]; ms: number };
+  expect(closed).toMatchObject({ tools: ['srv__t'] });
+  expect(closed.ms).toBeLessThan(1500);
 });
