@@ -70,9 +70,26 @@ pub(crate) const LATENCY_SAMPLES: usize = 1_024;
 pub(crate) const REDACTED_VALUE_MIN_CHARS: usize = 8;
 
 /// The longest output schema that results are checked against; a longer one checks nothing.
-pub(crate) const MAX_OUTPUT_SCHEMA_BYTES: usize = 1024 * 1024;
-/// How often the pattern of a schema may go back over one text before the text counts as not fitting.
-pub(crate) const MAX_PATTERN_BACKTRACKS: usize = 100_000;
+pub(crate) const MAX_OUTPUT_SCHEMA_BYTES: usize = 128 * 1024;
+/// How many schemas the schemas of one output schema may lead to, each counted as often as it is reached without
+/// descending into the value.
+pub(crate) const MAX_OUTPUT_SCHEMA_EXPANSION: u64 = 250_000;
+/// How many patterns one output schema may hold.
+pub(crate) const MAX_OUTPUT_SCHEMA_PATTERNS: usize = 500;
+/// How many states the patterns of one output schema may have together.
+pub(crate) const MAX_OUTPUT_SCHEMA_PATTERN_STATES: u64 = 20_000;
+/// How many bytes one compiled pattern may take.
+pub(crate) const MAX_PATTERN_BYTES: usize = 64 * 1024;
+/// How many schemas the compiler may enter on top of each other: each takes some KiB of a stack that cannot grow.
+pub(crate) const MAX_OUTPUT_SCHEMA_NESTING: u64 = 200;
+/// How many schemas may be entered on top of each other while one result is checked, for the same reason.
+pub(crate) const MAX_OUTPUT_CHECK_NESTING: u64 = 2_000;
+/// How many steps the check of one result may take: about ten nanoseconds each.
+pub(crate) const MAX_OUTPUT_CHECK_STEPS: u64 = 10_000_000;
+/// How many steps it may take to say where a result does not fit. Each may leave an error behind, so this bounds memory.
+pub(crate) const MAX_OUTPUT_EXPLAIN_STEPS: u64 = 50_000;
+/// How much of what does not fit is told.
+pub(crate) const MAX_OUTPUT_PROBLEM_CHARS: usize = 500;
 
 /// The longest name that a listed tool may have; a longer one is no name to show to a model.
 pub(crate) const MAX_LISTED_NAME_BYTES: usize = 4 * 1024;
