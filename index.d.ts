@@ -4,6 +4,7 @@
 export { mcpTools } from './dist/index.js';
 export type {
   McpOptions,
+  McpProtocol,
   McpServerConfig,
   McpServerStatus,
   McpToolCallOptions,

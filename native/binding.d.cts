@@ -21,9 +21,11 @@ export declare class NativeMemoryStore {
 export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
   /** Connects the servers: two JSON texts. Ends with the catalogue. */
-  connect(id: number, servers: string, options: string, wantsStderr: boolean): void
+  connect(id: number, servers: string, options: string, hearsStderr: boolean, givesCredentials: boolean): void
   /** Calls a tool by its projected name with the JSON text of its arguments. */
-  call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean): void
+  call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, bearer?: string | undefined | null): void
+  /** Answers a question: with a credential, with why there is none, or with nothing. */
+  answer(id: number, credential?: string | undefined | null, problem?: string | undefined | null): void
   /** Gives up a call, which then ends as aborted unless it has ended already. */
   cancel(id: number, tool: string): void
   /** Closes all connections. Ends when nothing is left running; until then the process is kept alive in any case. */
@@ -55,7 +57,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {

@@ -12,6 +12,7 @@ export type {
   McpConnectionStore,
   McpOptions,
   McpProgress,
+  McpProtocol,
   McpServerConfig,
   McpServerStatus,
   McpToolCallOptions,

@@ -27,7 +27,22 @@ pub(crate) const VIOLATION_INTERVAL: Duration = Duration::from_secs(60);
 /// The longest timeout kept as a point in time; anything above it is as good as none and would overflow clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
+/// How long a cut event stream is left alone before it is taken up again, unless the server says otherwise (client
+/// specification, section 5).
+pub(crate) const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+/// The longest such time that a server may ask for.
+pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(300);
+/// How often in a row the stream that a server offers may fail before it is given up.
+pub(crate) const MAX_STREAM_FAILURES: u32 = 8;
+
 // Client: sizes and counts.
+
+/// How many messages of a remote server may wait to be handled; its replies are read no further meanwhile.
+pub(crate) const MAX_QUEUED_MESSAGES: usize = 256;
+/// Of how many remote servers the era is remembered.
+pub(crate) const MAX_REMEMBERED_ERAS: usize = 10_000;
+/// How many exchanges are kept before those that ended are let go of.
+pub(crate) const EXCHANGES_BEFORE_REAPING: usize = 128;
 
 /// How many servers connect at the same time (client specification, section 4).
 pub(crate) const DEFAULT_MAX_PARALLEL_CONNECTS: u32 = 16;

@@ -35,7 +35,7 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
   if (typeof options !== 'object' || options === null) {
     throw new McpError('invalid-option', 'the options must be an object');
   }
-  const settings = { servers: encodeServers(servers), options: encodeOptions(options) };
+  const settings = { options: encodeOptions(options), servers: encodeServers(servers, options) };
   const { signal, storage } = options;
   throwIfAborted(signal);
   // Without the baselines nothing can be trusted: they are read before anything is started.
@@ -46,7 +46,11 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw abortOf(signal.reason, 'connecting');
+  throwIfAbortedIn(signal, 'connecting');
+}
+
+function throwIfAbortedIn(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted) throw abortOf(signal.reason, what);
 }
 
 /** Waits for something that cannot be aborted itself. */
@@ -118,11 +122,11 @@ class Toolset implements McpToolset {
   }
 
   async [CONNECT](settings: { servers: string; options: string }): Promise<void> {
-    const { signal, onStderr } = this.#options;
+    const { signal, onStderr, auth } = this.#options;
     const forget = signal && onAbort(signal, () => void this.close());
     try {
       const connected = this.#request((id) =>
-        this.#native.connect(id, settings.servers, settings.options, onStderr !== undefined),
+        this.#native.connect(id, settings.servers, settings.options, onStderr != null, auth != null),
       );
       const text = valueText(await connected);
       throwIfAborted(signal);
@@ -176,8 +180,7 @@ class Toolset implements McpToolset {
     const text = encodeArguments(name, call.args);
     assertFunction('onProgress', call.onProgress);
     const signals = checkSignals(call.signals);
-    const aborted = signals.find((signal) => signal.aborted);
-    if (aborted !== undefined) throw abortOf(aborted.reason, `the call of ${name}`);
+    for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     if (timeoutMs != null && typeof timeoutMs !== 'number') {
       throw new McpError('invalid-option', 'timeoutMs must be a number');
     }
@@ -185,12 +188,15 @@ class Toolset implements McpToolset {
     if (this.#inbox.deliver === undefined) {
       throw new McpError('closed', 'the toolset was closed before the call; its servers are unavailable');
     }
+    const server = this.#servers.get(name);
+    const bearer = server === undefined ? undefined : await this.#credential(server);
+    for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
       (next) => {
         id = next;
-        this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0);
+        this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0, bearer);
       },
       listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
     );
@@ -227,6 +233,25 @@ class Toolset implements McpToolset {
     for (const listener of listeners) guarded('onProgress', () => listener(told));
   }
 
+  async #giveCredential(id: number, server: string): Promise<void> {
+    try {
+      this.#native.answer(id, await this.#credential(server), undefined);
+    } catch (error) {
+      this.#native.answer(id, undefined, describe(error));
+    }
+  }
+
+  /** Asks the caller for the token of a server; nothing where nobody gives tokens. */
+  async #credential(server: string): Promise<string | undefined> {
+    const { auth, session } = this.#options;
+    if (auth == null) return undefined;
+    const token = (await auth(server, { session }))?.token;
+    if (typeof token !== 'string') {
+      throw new McpError('unauthorized', `auth gave no token for the server ${server}`);
+    }
+    return token;
+  }
+
   #request(start: (id: number) => void, progress?: Pending['progress']): Promise<NativeEvent> {
     const id = ++this.#lastId;
     return new Promise((settle) => {
@@ -250,6 +275,8 @@ class Toolset implements McpToolset {
       guarded('onProgress', () => this.#pending.get(id)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams));
     } else if (kind === 'diagnostic') {
       guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
+    } else if (kind === 'credential') {
+      void this.#giveCredential(id, event.server ?? '');
     } else {
       guarded('onStderr', () => this.#options.onStderr?.(event.server ?? '', text ?? ''));
     }

@@ -14,10 +14,14 @@ const DATA = [
   'maxCatalogBytes',
   'maxMessageBytes',
   'tools',
+  'protocol',
+  'blockPrivateAddresses',
+  'proxy',
+  'ca',
 ] as const satisfies readonly (keyof McpOptions)[];
 
 /** The options that are functions. */
-const CALLBACKS = ['onDiagnostic', 'onProgress', 'onStderr'] as const satisfies readonly (keyof McpOptions)[];
+const CALLBACKS = ['onDiagnostic', 'onProgress', 'onStderr', 'auth'] as const satisfies readonly (keyof McpOptions)[];
 
 const STORE_METHODS = ['list', 'save', 'remove'] as const satisfies readonly (keyof McpConnectionStore)[];
 
@@ -42,11 +46,43 @@ export function encodeOptions(options: McpOptions): string {
       throw wrong(`storage must be a connection store: its ${name} must be a function`);
     }
   }
-  return encode('the options', () => Object.fromEntries(DATA.map((name) => [name, options[name]])));
+  const { allowedHosts } = options;
+  const needsSession = options.auth != null || typeof allowedHosts === 'function';
+  if (needsSession && options.session == null) {
+    throw wrong('auth, and allowedHosts as a function, need the session that the toolset belongs to: set session');
+  }
+  return encode('the options', () => ({
+    ...Object.fromEntries(DATA.map((name) => [name, options[name]])),
+    ...(typeof allowedHosts === 'function' ? {} : { allowedHosts }),
+  }));
 }
 
-export function encodeServers(servers: unknown): string {
-  return encode('servers', () => servers);
+/** The servers as JSON text; with the hosts that a function allows for each of them. */
+export function encodeServers(servers: unknown, options: McpOptions): string {
+  const { allowedHosts, session } = options;
+  return encode('servers', () => {
+    if (typeof allowedHosts !== 'function' || !Array.isArray(servers)) return servers;
+    return servers.map((server: unknown) => {
+      if (typeof server !== 'object' || server === null || !('url' in server)) return server;
+      const name = 'name' in server ? String(server.name) : '';
+      return { ...server, allowedHosts: hostsOf(name, allowedHosts, session) };
+    });
+  });
+}
+
+/** Fails closed: whatever is no list of hosts allows none. */
+function hostsOf(
+  server: string,
+  allowedHosts: (server: string, context: { session: unknown }) => unknown,
+  session: unknown,
+): { hosts: string[] } | { refused: string } {
+  try {
+    const hosts = allowedHosts(server, { session });
+    if (Array.isArray(hosts) && hosts.every((host) => typeof host === 'string')) return { hosts };
+    return { refused: 'allowedHosts gave no array of host names' };
+  } catch (error) {
+    return { refused: `allowedHosts threw: ${describe(error)}` };
+  }
 }
 
 function encode(what: string, read: () => unknown): string {
@@ -59,10 +95,17 @@ function encode(what: string, read: () => unknown): string {
   return text ?? 'null';
 }
 
+/** The spelling of numbers that JSON does not have; the core knows it. */
+const NUMBER = '\u0000number';
+
+const PLAIN = ['[object Object]', '[object Array]'];
+
 // What JSON would drop or blur reaches the core by name, so that it is refused by name.
 function spell(_key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) return { number: String(value) };
-  if (value instanceof Map || value instanceof Set) return Object.prototype.toString.call(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return { [NUMBER]: String(value) };
+  // A map, a set and their like have no members to write, and would count as empty.
+  const kind = Object.prototype.toString.call(value);
+  if (typeof value === 'object' && value !== null && !PLAIN.includes(kind)) return { [kind]: true };
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
     return { [typeof value]: true };
   return value;

@@ -19,14 +19,26 @@ export interface StdioServerConfig {
   timeoutMs?: number;
 }
 
-/** A server that is reached by URL. This version does not connect to it, and says so in a diagnostic. */
+/** A server that is reached by URL. This version connects to `streamable-http`; of `sse` it says that it does not. */
 export interface RemoteServerConfig {
   type: 'streamable-http' | 'sse';
+  /** Prefixes the projected tool names. */
   name: string;
+  /** An http or https URL. A user and a password in it are sent as Basic credentials, and are never shown. */
   url: string;
+  /** Sent with each request, and to no other origin. Those that the protocol sets itself are ignored, with a diagnostic. */
   headers?: Record<string, string>;
+  /** In place of {@link McpOptions.timeoutMs} for this server and its calls. */
   timeoutMs?: number;
+  /** In place of {@link McpOptions.protocol} for this server. */
+  protocol?: McpProtocol;
 }
+
+/**
+ * Which era a remote server is spoken to in: found out (`auto`), the session era without asking (`legacy`), or one
+ * revision and no other.
+ */
+export type McpProtocol = 'auto' | 'legacy' | { pin: string };
 
 /** One server, told apart by `type`. */
 export type McpServerConfig = StdioServerConfig | RemoteServerConfig;
@@ -77,11 +89,30 @@ export interface McpOptions {
   maxCatalogBytes?: number;
   /** How many bytes one message of a server may take, 64 MiB by default. A larger one fails its call only. */
   maxMessageBytes?: number;
+  /** Which era remote servers are spoken to in; `'auto'` by default. */
+  protocol?: McpProtocol;
+  /**
+   * The hosts that remote servers may be on, checked before any socket opens and on every redirect; without it, any. A
+   * function is asked once per server, with its configured name, and needs `session`; whatever it gives that is no array
+   * of strings allows nothing.
+   */
+  allowedHosts?: readonly string[] | ((server: string, context: { session: unknown }) => readonly string[]);
+  /**
+   * Gives the bearer token for a server: before the first byte is sent to it, and again for each call. Needs `session`.
+   * What it rejects with is that server's failure.
+   */
+  auth?: (server: string, context: { session: unknown }) => Promise<{ token: string }> | { token: string };
+  /** Refuses loopback, private, link-local and metadata addresses after the look-up; `false` by default. */
+  blockPrivateAddresses?: boolean;
+  /** `'env'` (the default) honours `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; `'none'`, or a proxy's URL. */
+  proxy?: string;
+  /** Certificates in PEM that are trusted besides the usual ones. */
+  ca?: string | readonly string[];
   /** Which tools are shown at all, by projected name or by the server's own; one of the two. */
   tools?: { allow: readonly string[]; block?: never } | { block: readonly string[]; allow?: never };
   /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */
   storage?: McpConnectionStore;
-  /** The session that the toolset belongs to. */
+  /** The session that the toolset belongs to: given to `auth` and to an `allowedHosts` function. */
   session?: unknown;
   /** Gives up connecting: whatever was started is stopped, and `mcpTools` rejects with an `AbortError`. */
   signal?: AbortSignal;

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::callback::{KeepAlive, Mailbox};
 use super::constants;
-use super::host::{JsListener, NativeEvent};
+use super::host::{Hears, JsListener, NativeEvent, Questions};
 use super::runtime;
 use crate::client::call::Call;
 use crate::client::options::{Options, ServerConfig};
@@ -23,6 +23,7 @@ use crate::transport::clock::SystemClock;
 #[napi]
 pub struct NativeToolset {
     mailbox: Arc<Mailbox<NativeEvent>>,
+    questions: Arc<Questions>,
     runtime: Handle,
     /// There once the facade has connected; shared with the hook that runs when the environment ends.
     toolset: Arc<Mutex<Option<Toolset>>>,
@@ -42,6 +43,7 @@ impl NativeToolset {
         })?;
         Ok(Self {
             mailbox: Arc::new(Mailbox::new(&deliver)?),
+            questions: Arc::default(),
             runtime: runtime::handle()?,
             toolset,
             keep_alive: Some(KeepAlive::new(env)?),
@@ -51,8 +53,16 @@ impl NativeToolset {
 
     /// Connects the servers: two JSON texts. Ends with the catalogue.
     #[napi(catch_unwind)]
-    pub fn connect(&self, id: i64, servers: String, options: String, wants_stderr: bool) {
-        let listener: Arc<dyn Listener> = Arc::new(JsListener::new(Arc::clone(&self.mailbox), wants_stderr));
+    pub fn connect(&self, id: i64, servers: String, options: String, hears_stderr: bool, gives_credentials: bool) {
+        let hears = Hears {
+            stderr: hears_stderr,
+            auth: gives_credentials,
+        };
+        let listener: Arc<dyn Listener> = Arc::new(JsListener::new(
+            Arc::clone(&self.mailbox),
+            Arc::clone(&self.questions),
+            hears,
+        ));
         let toolset = match open(&servers, &options, &listener, &self.runtime) {
             Ok(toolset) => toolset,
             Err(error) => return self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error))),
@@ -67,7 +77,15 @@ impl NativeToolset {
 
     /// Calls a tool by its projected name with the JSON text of its arguments.
     #[napi(catch_unwind)]
-    pub fn call(&self, id: i64, tool: String, arguments: String, timeout_ms: Option<f64>, report_progress: bool) {
+    pub fn call(
+        &self,
+        id: i64,
+        tool: String,
+        arguments: String,
+        timeout_ms: Option<f64>,
+        report_progress: bool,
+        bearer: Option<String>,
+    ) {
         let timeout = timeout_ms
             .map(|millis| Timeout::from_millis("timeoutMs", millis))
             .transpose();
@@ -78,12 +96,23 @@ impl NativeToolset {
                 arguments,
                 timeout,
                 report_progress,
+                bearer,
             };
             self.open_toolset().map(|toolset| toolset.call(call))
         });
         if let Err(error) = started {
             self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error)));
         }
+    }
+
+    /// Answers a question: with a credential, with why there is none, or with nothing.
+    #[napi(catch_unwind)]
+    pub fn answer(&self, id: i64, credential: Option<String>, problem: Option<String>) {
+        let answer = match problem {
+            Some(problem) => Err(Error::new(ErrorCode::Unauthorized, problem)),
+            None => Ok(credential),
+        };
+        self.questions.answer(id, answer);
     }
 
     /// Gives up a call, which then ends as aborted unless it has ended already.
@@ -148,13 +177,13 @@ impl NativeToolset {
 fn open(servers: &str, options: &str, listener: &Arc<dyn Listener>, runtime: &Handle) -> Result<Toolset> {
     let options = Options::parse(options, constants::stdio_is_enabled())?;
     let servers = ServerConfig::parse_all(servers)?;
-    Ok(Toolset::new(
+    Toolset::new(
         servers,
         options,
         Arc::clone(listener),
         Arc::new(SystemClock),
         runtime.clone(),
-    ))
+    )
 }
 
 fn current(toolset: &Mutex<Option<Toolset>>) -> Option<Toolset> {

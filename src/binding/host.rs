@@ -1,15 +1,17 @@
 //! The core's listener, over the mailbox into JavaScript. What nobody asked for waits in lanes with a
 //! bound.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use napi_derive::napi;
+use tokio::sync::oneshot;
 
 use super::callback::{Lane, Mailbox};
 use super::reply::NativeFailure;
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, ErrorCode};
-use crate::host::{CallEnd, CallId, Listener};
+use crate::error::{Error, ErrorCode, Result};
+use crate::host::{Answer, CallEnd, CallId, Listener};
 use crate::json;
 use crate::limits;
 
@@ -25,6 +27,8 @@ pub enum NativeEventKind {
     Progress,
     /// `text` is the JSON text of a diagnostic.
     Diagnostic,
+    /// The credential for `server` is asked for, under the number `id`.
+    Credential,
     /// `server` wrote the line `text` to its standard error.
     Stderr,
 }
@@ -40,13 +44,61 @@ pub struct NativeEvent {
 
 pub(super) struct JsListener {
     mailbox: Arc<Mailbox<NativeEvent>>,
-    /// Whether anybody listens to standard error.
-    wants_stderr: bool,
+    questions: Arc<Questions>,
+    hears: Hears,
+}
+
+/// What the facade has functions for.
+#[derive(Clone, Copy)]
+pub(super) struct Hears {
+    pub(super) stderr: bool,
+    pub(super) auth: bool,
+}
+
+/// What was asked of the facade and not yet answered.
+#[derive(Default)]
+pub(super) struct Questions(Mutex<Asked>);
+
+#[derive(Default)]
+struct Asked {
+    last: i64,
+    waiting: HashMap<i64, oneshot::Sender<Result<Option<String>>>>,
+}
+
+impl Questions {
+    /// A new question's number, and where its answer comes.
+    fn ask(&self) -> (i64, oneshot::Receiver<Result<Option<String>>>) {
+        let (answer, answered) = oneshot::channel();
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.last += 1;
+        let id = asked.last;
+        // Whoever gave up waiting is forgotten here.
+        asked.waiting.retain(|_, waiting| !waiting.is_closed());
+        asked.waiting.insert(id, answer);
+        (id, answered)
+    }
+
+    pub(super) fn answer(&self, id: i64, answer: Result<Option<String>>) {
+        let waiting = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .waiting
+            .remove(&id);
+        if let Some(waiting) = waiting {
+            // Nobody listens when the connection was given up meanwhile.
+            drop(waiting.send(answer));
+        }
+    }
 }
 
 impl JsListener {
-    pub(super) fn new(mailbox: Arc<Mailbox<NativeEvent>>, wants_stderr: bool) -> Self {
-        Self { mailbox, wants_stderr }
+    pub(super) fn new(mailbox: Arc<Mailbox<NativeEvent>>, questions: Arc<Questions>, hears: Hears) -> Self {
+        Self {
+            mailbox,
+            questions,
+            hears,
+        }
     }
 }
 
@@ -65,6 +117,25 @@ impl Listener for JsListener {
         self.mailbox.tell(Lane::Progress, bytes, event);
     }
 
+    fn credential(&self, server: &str) -> Answer {
+        if !self.hears.auth {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
+        let (id, answered) = self.questions.ask();
+        self.mailbox.answer(NativeEvent {
+            id: Some(id),
+            server: Some(server.to_owned()),
+            ..NativeEvent::of(NativeEventKind::Credential)
+        });
+        let gone = || {
+            Err(Error::new(
+                ErrorCode::Closed,
+                "the toolset was closed while a credential was asked for",
+            ))
+        };
+        Box::pin(async move { answered.await.unwrap_or_else(|_| gone()) })
+    }
+
     fn diagnostic(&self, diagnostic: Diagnostic) {
         let text = to_json(&diagnostic);
         let bytes = text.len();
@@ -81,7 +152,7 @@ impl Listener for JsListener {
     }
 
     fn stderr(&self, server: &str, line: String) {
-        if !self.wants_stderr {
+        if !self.hears.stderr {
             return;
         }
         let bytes = line.len();

@@ -1,6 +1,7 @@
 //! The pages of one server's `tools/list`, put together: entries decoded one by one, cursors followed until they end or
 //! repeat, and the caps. An odd entry costs itself, an odd page its listing.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -140,7 +141,7 @@ impl Listing {
         for name in std::mem::take(&mut self.doubled) {
             let message = format!(
                 "it published the tool {} more than once; the last definition counts",
-                json::quote_short(&name)
+                json::quote(&name)
             );
             self.tell_entry(&message);
         }
@@ -217,20 +218,19 @@ impl ListedTool {
         let Some(name) = json::string(raw_name) else {
             return Err(format!(
                 "it lists a tool whose name is not a string of valid Unicode ({}); the tool was skipped",
-                json::quote_short(&json::string_lossy(raw_name).unwrap_or_default())
+                json::quote(&shown(raw_name))
             ));
         };
         if name.len() > limits::MAX_LISTED_NAME_BYTES {
             return Err(format!(
-                "it lists a tool whose name has {} bytes ({}); the tool was skipped",
-                name.len(),
-                json::quote_short(&name)
+                "it lists a tool whose name has {} bytes; the tool was skipped",
+                name.len()
             ));
         }
         if json::depth(entry.get()) > limits::MAX_TOOL_DEPTH {
             return Err(format!(
                 "the definition of its tool {} is nested too deeply; the tool was skipped",
-                json::quote_short(&name)
+                json::quote(&name)
             ));
         }
         let description = match object.present("description") {
@@ -240,7 +240,7 @@ impl ListedTool {
                     .ok_or_else(|| {
                         format!(
                             "the description of its tool {} is not a string; the tool was skipped",
-                            json::quote_short(&name)
+                            json::quote(&name)
                         )
                     })?
                     .into_owned(),
@@ -252,6 +252,16 @@ impl ListedTool {
             output_schema: object.present("outputSchema").map(ToOwned::to_owned),
             name: name.into_owned(),
         })
+    }
+}
+
+/// A name for a message, in full: cut, it could end within something that is to be blanked out later.
+fn shown(raw_name: &str) -> Cow<'_, str> {
+    let name = json::string_lossy(raw_name).unwrap_or_default();
+    if name.len() > limits::MAX_LISTED_NAME_BYTES {
+        Cow::Borrowed("…")
+    } else {
+        name
     }
 }
 
@@ -349,7 +359,7 @@ mod tests {
             },
         );
         listing
-            .add_page(&raw(&format!(r#"{{"tools":[{}]}}"#, ["7"; 5_000].join(","))))
+            .add_page(&raw(&format!(r#"{{"tools":[{}]}}"#, vec!["7"; 5_000].join(","))))
             .unwrap();
         let (_, diagnostics) = names(listing);
         assert_eq!(diagnostics.len(), limits::MAX_ENTRY_DIAGNOSTICS + 1);

@@ -51,7 +51,7 @@ pub(crate) fn project<'a>(
             if name == DESCRIBE_TOOL {
                 let message = format!(
                     "tool {} of server {} was skipped: the name {name} is reserved",
-                    json::quote_short(&tool.name),
+                    json::quote(&tool.name),
                     json::quote(listing.projected_name)
                 );
                 diagnostics.push(Diagnostic::new(
@@ -63,7 +63,7 @@ pub(crate) fn project<'a>(
             }
             let owner = format!(
                 "tool {} of server {}",
-                json::quote_short(&tool.name),
+                json::quote(&tool.name),
                 json::quote(listing.projected_name)
             );
             if let Some(first) = taken.get(&name) {

@@ -15,8 +15,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::host::{CallEnd, CallId};
 use crate::json;
 use crate::limits::Timeout;
-use crate::protocol::message::Params;
+use crate::protocol::message::{Mirror, Params};
 use crate::protocol::peer::{Patience, ProgressUse, Request};
+use crate::protocol::wire::param_header::{self, ParamHeader};
 
 /// One call, as the facade hands it over.
 pub(crate) struct Call {
@@ -29,12 +30,16 @@ pub(crate) struct Call {
     pub(crate) timeout: Option<Timeout>,
     /// Whether the listener wants to hear of progress.
     pub(crate) report_progress: bool,
+    /// The credential of this call, where the caller gives credentials.
+    pub(crate) bearer: Option<String>,
 }
 
 /// Where a call goes: the stored pair of server and remote name. A name is never split.
 pub(super) struct Route {
     pub(super) server: usize,
     pub(super) remote_name: String,
+    /// Arguments that are repeated in headers, where the connection has them.
+    pub(super) param_headers: Vec<ParamHeader>,
     pub(super) output_schema: Option<Box<RawValue>>,
     /// Made of the schema when the first structured result comes; nothing when the schema cannot be used.
     pub(super) output_check: OnceLock<Option<OutputSchema>>,
@@ -48,6 +53,7 @@ impl Shared {
             arguments,
             timeout,
             report_progress,
+            bearer,
         } = call;
         if self.tasks.closing.is_cancelled() {
             return Err(closed("before the call"));
@@ -85,6 +91,11 @@ impl Shared {
                 (true, _) => ProgressUse::Report,
                 (false, true) => ProgressUse::Patience,
                 (false, false) => ProgressUse::None,
+            },
+            mirror: Mirror {
+                name: Some(route.remote_name.clone()),
+                params: param_header::mirrored(&route.param_headers, &arguments),
+                bearer,
             },
             waiter: self.waiter(id, Arc::clone(route)),
         };
@@ -155,6 +166,7 @@ impl Shared {
                 let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
                 Error::new(ErrorCode::TooLarge, message)
             }
+            Ended::Failed(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
             Ended::Lost(error) => {
                 let message = format!("{} lost its connection: {error}; its outcome is unknown", of());
                 Error::new(ErrorCode::ConnectionLost, message)

@@ -2,23 +2,30 @@
 //! what is listed is judged elsewhere.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
 use super::connection::{Connection, Context, Refused, Tasks};
-use super::options::Options;
+use super::era;
+use super::options::{Options, ProtocolMode, Remote};
 use crate::catalog::listing::{ListedTool, Listing, Next};
 use crate::diagnostic::Diagnostic;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
+use crate::guard::headers::Credential;
 use crate::host::Clock;
 use crate::limits::Timeout;
 use crate::protocol::handshake::{self, Established};
-use crate::protocol::message::Params;
+use crate::protocol::message::{self, Message, Params};
 use crate::protocol::peer::{INITIALIZE, Patience};
+use crate::protocol::revision::{Era, Revision};
+use crate::protocol::wire::http::probe::{self, Failure, Probed};
 use crate::transport::child::{ChildTransport, Launch};
+use crate::transport::http::endpoint::Endpoint;
+use crate::transport::http::sse::SseTransport;
+use crate::transport::http::streamable::{DISCOVER, StreamableTransport, discover};
 
 /// A server that answers, and what it lists.
 pub(super) struct Connected {
@@ -32,11 +39,17 @@ pub(super) struct Connected {
 /// What is brought up, and where it is told about.
 pub(super) struct Attempt<'a> {
     pub(super) projected_name: &'a str,
-    pub(super) launch: &'a Launch,
+    pub(super) target: Target<'a>,
     pub(super) timeout: Timeout,
     pub(super) options: &'a Options,
     pub(super) context: Context,
     pub(super) tasks: &'a Tasks,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Target<'a> {
+    Child(&'a Launch),
+    Remote(&'a Remote, ProtocolMode),
 }
 
 impl Attempt<'_> {
@@ -47,7 +60,12 @@ impl Attempt<'_> {
     pub(super) async fn run(self) -> Result<Connected> {
         let redactor = Arc::clone(&self.context.redactor);
         let limit = self.timeout.duration();
+        let target = self.target;
         self.steps().await.map_err(|error| {
+            if let Target::Remote(remote, _) = target {
+                // What was remembered of it may be what went wrong.
+                era::forget(remote);
+            }
             let mut message = redactor.redact(error.message());
             if let (ErrorCode::Timeout, Some(limit)) = (error.code(), limit) {
                 // Writing to a string cannot fail.
@@ -58,10 +76,24 @@ impl Attempt<'_> {
     }
 
     async fn steps(self) -> Result<Connected> {
+        if self.tasks.closing.is_cancelled() {
+            return Err(Error::new(ErrorCode::Closed, CLOSED));
+        }
         let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
-        let transport = self.start(&deadline).await?;
-        let connection = Connection::start(transport, self.context, self.tasks.clone());
-        let established = shake_hands(&connection, &deadline).await?;
+        let (connection, opened) = match self.target {
+            Target::Child(launch) => {
+                let transport = self.within(&deadline, "start", self.start(launch)).await?;
+                (
+                    Connection::start(transport, self.context.clone(), self.tasks.clone()),
+                    None,
+                )
+            }
+            Target::Remote(remote, mode) => self.within(&deadline, "answer", self.reach(remote, mode)).await?,
+        };
+        let established = match opened {
+            Some(established) => established,
+            None => shake_hands(&connection, &deadline).await?,
+        };
         let mut listing = Listing::new(self.projected_name, self.options.listing);
         list(&connection, &established, &deadline, &mut listing).await?;
         let (tools, diagnostics) = listing.finish();
@@ -74,33 +106,158 @@ impl Attempt<'_> {
         })
     }
 
-    async fn start(&self, deadline: &Deadline) -> Result<ChildTransport> {
-        if self.tasks.closing.is_cancelled() {
-            return Err(Error::new(ErrorCode::Closed, CLOSED));
+    /// A step that knows no time limit of its own.
+    async fn within<T>(&self, deadline: &Deadline, what: &str, step: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            outcome = step => outcome,
+            () = self.tasks.closing.cancelled() => Err(Error::new(ErrorCode::Closed, CLOSED)),
+            () = deadline.passed() => {
+                Err(Error::new(ErrorCode::Timeout, format!("it did not {what} in time: connecting timed out")))
+            }
         }
+    }
+
+    /// Looking for a file can block for ever, too. What starts after the end of the attempt is killed unheard.
+    async fn start(&self, launch: &Launch) -> Result<ChildTransport> {
         let listener = Arc::clone(&self.context.listener);
         let server = self.context.server.clone();
-        let start = ChildTransport::start(
-            self.launch,
+        ChildTransport::start(
+            launch,
             self.options.max_message_bytes,
             Arc::clone(&self.context.clock),
             Arc::clone(&self.context.redactor),
             Arc::clone(&self.tasks.gate),
             move |line| listener.stderr(&server, line),
-        );
-        // Looking for a file can block for ever, too. What starts after all is killed unheard.
-        tokio::select! {
-            transport = start => transport,
-            () = self.tasks.closing.cancelled() => Err(Error::new(ErrorCode::Closed, CLOSED)),
-            () = deadline.passed() => {
-                Err(Error::new(ErrorCode::Timeout, "it did not start in time: connecting timed out"))
-            }
+        )
+        .await
+    }
+
+    /// Finds out what a remote server speaks. In the stateless era that is all there is to opening a connection.
+    async fn reach(&self, remote: &Remote, mode: ProtocolMode) -> Result<(Connection, Option<Established>)> {
+        let endpoint = Arc::new(self.endpoint(remote).await?);
+        if remote.kind == "sse" {
+            let transport = SseTransport::open(endpoint, Arc::clone(&self.context.clock)).await?;
+            return Ok((
+                Connection::start(transport, self.context.clone(), self.tasks.clone()),
+                None,
+            ));
+        }
+        let (revision, result) = match era::known(remote, mode) {
+            Some(Era::Session) => (None, None),
+            _ => self.probe(&endpoint, mode).await?,
+        };
+        era::remember(remote, revision.map_or(Era::Session, Revision::era));
+        let era = revision.map_or(Era::Session, Revision::era);
+        let clock = Arc::clone(&self.context.clock);
+        let transport = StreamableTransport::new(endpoint, era, revision, clock);
+        let connection = Connection::start(transport, self.context.clone(), self.tasks.clone());
+        let Some((revision, result)) = revision.zip(result) else {
+            return Ok((connection, None));
+        };
+        connection
+            .envelope(handshake::envelope(revision, CLIENT_NAME, CLIENT_VERSION))
+            .await;
+        Ok((connection, Some(handshake::read_discover_result(&result, revision))))
+    }
+
+    async fn endpoint(&self, remote: &Remote) -> Result<Endpoint> {
+        let allowed = match &remote.allowed_hosts {
+            Some(Ok(hosts)) => hosts.clone(),
+            Some(Err(problem)) => return Err(Error::new(ErrorCode::HostBlocked, problem.clone())),
+            None => self.options.allowed_hosts.clone(),
+        };
+        // Before anybody is asked for a secret, and before any socket.
+        allowed.check(remote.configured.url())?;
+        let token = self.context.listener.credential(&self.context.server).await?;
+        let credential = token.as_deref().map(Credential::bearer).transpose()?;
+        let listener = Arc::clone(&self.context.listener);
+        let client = self
+            .context
+            .http
+            .clone()
+            .ok_or_else(|| Error::new(ErrorCode::Unavailable, "there is no HTTP stack"))?;
+        Ok(Endpoint {
+            server: self.context.server.clone(),
+            configured: Arc::clone(&remote.configured),
+            allowed,
+            redactor: Arc::clone(&self.context.redactor),
+            client,
+            max_message_bytes: self.options.max_message_bytes,
+            credential: RwLock::new(credential),
+            tell: Box::new(move |diagnostic| listener.diagnostic(diagnostic)),
+            withheld: Mutex::default(),
+        })
+    }
+
+    /// Asks for the era; nothing means the session era.
+    async fn probe(
+        &self,
+        endpoint: &Endpoint,
+        mode: ProtocolMode,
+    ) -> Result<(Option<Revision>, Option<Box<RawValue>>)> {
+        let mut revision = match mode {
+            ProtocolMode::Pin(revision) => revision,
+            ProtocolMode::Auto | ProtocolMode::Legacy => Revision::NEWEST,
+        };
+        loop {
+            let envelope = handshake::envelope(revision, CLIENT_NAME, CLIENT_VERSION);
+            let text = message::request(0, DISCOVER, &Params::new(), None, &envelope);
+            let (status, reply) = discover(endpoint, &*self.context.clock, revision, &text).await?;
+            let probed = Probed::Reply {
+                status,
+                message: reply.as_deref(),
+            };
+            let failure = match probe::read(probed, revision) {
+                probe::Next::Stateless(revision) => {
+                    let result = reply.as_deref().and_then(|reply| match Message::parse(reply) {
+                        Ok(Message::Response {
+                            outcome: Ok(result), ..
+                        }) => Some(result.to_owned()),
+                        _ => None,
+                    });
+                    return Ok((Some(revision), result));
+                }
+                probe::Next::Initialize if matches!(mode, ProtocolMode::Pin(_)) => {
+                    format!("it does not speak {}", revision.name())
+                }
+                probe::Next::Initialize => return Ok((None, None)),
+                probe::Next::RetryWithVersion(other) if other != revision => {
+                    revision = other;
+                    continue;
+                }
+                probe::Next::RetryWithVersion(_) => "it refuses the revision that it says it speaks".to_owned(),
+                probe::Next::Fail(failure) => return Err(refused(failure)),
+            };
+            return Err(Error::new(ErrorCode::InvalidResponse, failure));
         }
     }
 }
 
+fn refused(failure: Failure) -> Error {
+    match failure {
+        Failure::Unauthorized => Error::new(ErrorCode::Unauthorized, "it rejected authorization (HTTP 401)"),
+        Failure::Forbidden => Error::new(ErrorCode::Unauthorized, "it denied access (HTTP 403)"),
+        Failure::NoAnswer => Error::new(ErrorCode::ConnectionLost, "it did not answer `server/discover`"),
+        Failure::Status(status) => Error::new(
+            ErrorCode::InvalidResponse,
+            format!("it answered `server/discover` with HTTP {}", status.as_u16()),
+        ),
+        Failure::NoCommonVersion(versions) => Error::new(
+            ErrorCode::InvalidResponse,
+            format!("it speaks no revision that this client speaks: {}", versions.join(", ")),
+        ),
+        Failure::Refused(error) => Error::new(
+            ErrorCode::ServerError,
+            format!(
+                "it answered `server/discover` with error {}: {}",
+                error.code, error.message
+            ),
+        ),
+    }
+}
+
 async fn shake_hands(connection: &Connection, deadline: &Deadline) -> Result<Established> {
-    let params = handshake::initialize_params(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    let params = handshake::initialize_params(CLIENT_NAME, CLIENT_VERSION);
     let result = answer(
         INITIALIZE,
         connection.ask(INITIALIZE, params, deadline.patience()).await,
@@ -144,6 +301,7 @@ fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> 
             ErrorCode::Timeout,
             format!("it did not answer `{method}` in time: connecting timed out"),
         ),
+        Ok(Ended::Failed(error)) => (error.code(), format!("{error}; it had not answered `{method}`")),
         Ok(Ended::TooLong { bytes }) => (
             ErrorCode::TooLarge,
             format!("its answer to `{method}` has {bytes} bytes, more than `maxMessageBytes`"),
@@ -159,6 +317,8 @@ fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> 
     Err(Error::new(code, problem))
 }
 
+const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
+const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
 const CLOSED: &str = "the toolset was closed while it was connecting";
 
 /// One time limit over several steps.

@@ -15,10 +15,11 @@ use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{self, Command, Ended, Observer, Waiter};
 use crate::error::Error;
 use crate::guard::redact::Redactor;
+use crate::host::http::HttpClient;
 use crate::host::{Clock, Listener};
 use crate::json;
 use crate::limits;
-use crate::protocol::message::Params;
+use crate::protocol::message::{Mirror, Params};
 use crate::protocol::peer::{Patience, ProgressUse, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::Transport;
@@ -57,6 +58,8 @@ pub(super) struct Context {
     pub(super) redactor: Arc<Redactor>,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
+    /// There where any server is remote.
+    pub(super) http: Option<Arc<dyn HttpClient>>,
 }
 
 impl Connection {
@@ -102,6 +105,7 @@ impl Connection {
             patience,
             key: None,
             progress: ProgressUse::None,
+            mirror: Mirror::default(),
             waiter,
         };
         self.request(request).map_err(|(refused, _)| refused)?;
@@ -112,6 +116,11 @@ impl Connection {
     pub(super) async fn settle(&self, revision: Revision) {
         // It fails when the connection is gone, which the next request finds out.
         drop(self.commands.send(Command::Settle(revision)).await);
+    }
+
+    /// From here on the stateless era.
+    pub(super) async fn envelope(&self, members: String) {
+        drop(self.commands.send(Command::Envelope(members)).await);
     }
 
     pub(super) async fn notify(&self, method: &'static str, params: Params) {

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 mod connect;
 mod connection;
+mod era;
 pub(crate) mod options;
 mod result;
 mod server;

@@ -2,16 +2,24 @@
 //! is found before anything is started.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use http::HeaderName;
 use serde_json::value::RawValue;
+use url::Url;
 
 use crate::catalog::filter::Filter;
 use crate::catalog::listing::ListingLimits;
+use crate::catalog::snapshot::without_userinfo;
 use crate::error::{Error, Result};
+use crate::guard::headers::Configured;
+use crate::guard::hosts::AllowedHosts;
 use crate::json::{self, Object};
 use crate::limits::{self, Timeout};
 use crate::protocol::peer::Patience;
+use crate::protocol::revision::Revision;
 use crate::transport::child::Launch;
+use crate::transport::http::client::settings::{HttpSettings, Proxy};
 
 /// The options of a toolset.
 pub(crate) struct Options {
@@ -22,6 +30,20 @@ pub(crate) struct Options {
     pub(super) filter: Filter,
     /// Whether child processes may be started: the switch of the entry point `espalier/node`.
     pub(super) stdio: bool,
+    pub(super) http: HttpSettings,
+    pub(super) allowed_hosts: AllowedHosts,
+    pub(super) protocol: ProtocolMode,
+}
+
+/// Which eras a server is spoken to in (client specification, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProtocolMode {
+    /// What it speaks, found out.
+    Auto,
+    /// The session era, without asking.
+    Legacy,
+    /// This revision, or none.
+    Pin(Revision),
 }
 
 /// One configured server.
@@ -29,16 +51,27 @@ pub(crate) struct ServerConfig {
     pub(super) name: String,
     /// Its own time limit; the toolset's where there is none.
     pub(super) timeout: Option<Timeout>,
+    /// Its own; the toolset's where there is none.
+    pub(super) protocol: Option<ProtocolMode>,
     pub(super) endpoint: Endpoint,
 }
 
 pub(crate) enum Endpoint {
     Stdio(Launch),
-    Remote {
-        kind: &'static str,
-        url: String,
-        headers: BTreeMap<String, String>,
-    },
+    Remote(Box<Remote>),
+}
+
+/// A server with a URL. Its headers may be secret.
+pub(crate) struct Remote {
+    pub(super) kind: &'static str,
+    /// As it was written.
+    pub(super) url: String,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) configured: Arc<Configured>,
+    /// Configured headers that are not sent.
+    pub(super) ignored: Vec<HeaderName>,
+    /// What a function said of this very server, in place of the toolset's list; or why it said nothing.
+    pub(super) allowed_hosts: Option<std::result::Result<AllowedHosts, String>>,
 }
 
 impl Options {
@@ -81,6 +114,17 @@ impl Options {
                 None => Filter::Everything,
             },
             stdio,
+            http: HttpSettings::new(
+                fields
+                    .string("proxy")?
+                    .map_or(Ok(Proxy::Env), |proxy| Proxy::parse(&proxy))?,
+                &fields.texts("ca")?,
+                fields.boolean("blockPrivateAddresses")?.unwrap_or(false),
+            )?,
+            allowed_hosts: fields
+                .strings("allowedHosts")?
+                .map_or(AllowedHosts::Any, |hosts| only(&hosts)),
+            protocol: fields.protocol()?.unwrap_or(ProtocolMode::Auto),
         })
     }
 }
@@ -126,6 +170,7 @@ impl ServerConfig {
         Ok(Self {
             name,
             timeout: fields.timeout("timeoutMs")?,
+            protocol: fields.protocol()?,
             endpoint,
         })
     }
@@ -138,7 +183,7 @@ impl ServerConfig {
                 .map(String::as_str)
                 .collect::<Vec<_>>()
                 .join(" "),
-            Endpoint::Remote { url, .. } => crate::catalog::snapshot::without_userinfo(url).into_owned(),
+            Endpoint::Remote(remote) => without_userinfo(&remote.url).into_owned(),
         }
     }
 
@@ -149,7 +194,7 @@ impl ServerConfig {
                 let env: BTreeMap<_, _> = launch.env.iter().map(|(name, value)| (name, value)).collect();
                 format!("{env:?} {:?}", launch.cwd)
             }
-            Endpoint::Remote { headers, .. } => format!("{headers:?}"),
+            Endpoint::Remote(remote) => format!("{:?}", remote.headers),
         }
     }
 
@@ -163,14 +208,14 @@ impl ServerConfig {
                 .chain(&launch.args)
                 .map(String::as_str)
                 .collect(),
-            Endpoint::Remote { headers, .. } => headers.values().map(String::as_str).collect(),
+            Endpoint::Remote(remote) => remote.configured.secrets().collect(),
         }
     }
 
     pub(super) const fn kind(&self) -> &'static str {
         match &self.endpoint {
             Endpoint::Stdio(_) => "stdio",
-            Endpoint::Remote { kind, .. } => kind,
+            Endpoint::Remote(remote) => remote.kind,
         }
     }
 }
@@ -252,11 +297,54 @@ impl<'a> Fields<'a> {
     }
 
     fn remote(&self, kind: &'static str) -> Result<Endpoint> {
-        Ok(Endpoint::Remote {
+        let text = self.required("url")?;
+        // The text may hold a password: it is not shown.
+        let url = Url::parse(&text)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(|| self.must_be("url", "an http or https URL"))?;
+        let headers: BTreeMap<String, String> = self.string_map("headers")?.into_iter().collect();
+        let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let (configured, ignored) = Configured::new(&format!("{}headers", self.path), url, pairs)?;
+        let allowed_hosts = match self.child("allowedHosts")? {
+            None => None,
+            Some(said) => Some(match said.string("refused")? {
+                Some(problem) => Err(problem),
+                None => Ok(only(&said.strings("hosts")?.unwrap_or_default())),
+            }),
+        };
+        Ok(Endpoint::Remote(Box::new(Remote {
             kind,
-            url: self.required("url")?,
-            headers: self.string_map("headers")?.into_iter().collect(),
-        })
+            url: text,
+            headers,
+            configured: Arc::new(configured),
+            ignored,
+            allowed_hosts,
+        })))
+    }
+
+    fn protocol(&self) -> Result<Option<ProtocolMode>> {
+        const WHAT: &str = "'auto', 'legacy', or { pin } with a revision of the protocol";
+        let Some(value) = self.object.present("protocol") else {
+            return Ok(None);
+        };
+        let mode = match json::string(value.get()).as_deref() {
+            Some("auto") => Some(ProtocolMode::Auto),
+            Some("legacy") => Some(ProtocolMode::Legacy),
+            Some(_) => None,
+            None => Object::parse(value.get())
+                .and_then(|object| Revision::parse(&object.string("pin")?))
+                .map(ProtocolMode::Pin),
+        };
+        mode.map(Some).ok_or_else(|| self.must_be("protocol", WHAT))
+    }
+
+    /// One text, or several.
+    fn texts(&self, key: &str) -> Result<Vec<String>> {
+        match self.object.present(key) {
+            Some(value) if json::is_string(value.get()) => Ok(self.string(key)?.into_iter().collect()),
+            _ => Ok(self.strings(key)?.unwrap_or_default()),
+        }
     }
 
     /// A number, or what the facade writes for the numbers that JSON does not have.
@@ -264,13 +352,14 @@ impl<'a> Fields<'a> {
         let Some(value) = self.object.present(key) else {
             return Ok(None);
         };
-        let number =
-            json::parse::<f64>(value.get()).or_else(|| match Object::parse(value.get())?.string("number")?.as_ref() {
+        let number = json::parse::<f64>(value.get()).or_else(|| {
+            match Object::parse(value.get())?.string("\0number")?.as_ref() {
                 "Infinity" => Some(f64::INFINITY),
                 "-Infinity" => Some(f64::NEG_INFINITY),
                 "NaN" => Some(f64::NAN),
                 _ => None,
-            });
+            }
+        });
         number.map(Some).ok_or_else(|| self.must_be(key, "a number"))
     }
 
@@ -299,6 +388,10 @@ impl<'a> Fields<'a> {
             object,
         }))
     }
+}
+
+fn only(hosts: &[String]) -> AllowedHosts {
+    AllowedHosts::only(hosts.iter().map(String::as_str))
 }
 
 /// A message becomes one text in JavaScript, sooner or later.
@@ -367,8 +460,9 @@ mod tests {
         for (options, culprit) in [
             ("[]", "the options must be an object"),
             (r#"{"timeoutMs":0}"#, "timeoutMs"),
-            (r#"{"timeoutMs":{"number":"NaN"}}"#, "timeoutMs"),
+            (r#"{"timeoutMs":{"\u0000number":"NaN"}}"#, "timeoutMs"),
             (r#"{"timeoutMs":"Infinity"}"#, "timeoutMs must be a number"),
+            (r#"{"timeoutMs":{"number":"Infinity"}}"#, "timeoutMs must be a number"),
             (r#"{"tools":{"alow":["x"]}}"#, "tools.alow"),
             (r#"{"maxMessageBytes":1000000000}"#, "maxMessageBytes"),
             (r#"{"timeoutMs":"5"}"#, "timeoutMs must be a number"),
@@ -386,6 +480,6 @@ mod tests {
             };
             assert!(error.message().contains(culprit), "{options}: {error}");
         }
-        assert!(Options::parse(r#"{"timeoutMs":{"number":"Infinity"},"maxTools":null}"#, true).is_ok());
+        assert!(Options::parse(r#"{"timeoutMs":{"\u0000number":"Infinity"},"maxTools":null}"#, true).is_ok());
     }
 }

@@ -17,6 +17,13 @@ pub(super) fn value(result: &RawValue, check: impl FnOnce(&RawValue) -> Result<(
             "the answer to `tools/call` is not an object",
         )
     })?;
+    if let Some(kind) = object.string("resultType").filter(|kind| kind != "complete") {
+        let message = format!(
+            "it answered with a result of type {}, which cannot be used",
+            json::quote_short(&kind)
+        );
+        return Err(Error::new(ErrorCode::InvalidResponse, message));
+    }
     let content = match object.present("content") {
         None => Vec::new(),
         Some(content) => match json::array(content.get()) {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::call::{Call, Route, closed};
-use super::connect::{Attempt, Connected};
+use super::connect::{Attempt, Connected, Target};
 use super::connection::{Context, Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
 use super::server::{Live, Server, State};
@@ -20,10 +20,14 @@ use crate::catalog::listing::ListedTool;
 use crate::catalog::project::{self, ServerListing};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
+use crate::guard::headers;
 use crate::guard::redact::Redactor;
+use crate::host::http::HttpClient;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
 use crate::limits;
+use crate::protocol::wire::param_header;
+use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
@@ -36,6 +40,7 @@ pub(super) struct Shared {
     pub(super) routes: OnceLock<HashMap<String, Arc<Route>>>,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) http: Option<Arc<dyn HttpClient>>,
     pub(super) tasks: Tasks,
 }
 
@@ -50,7 +55,14 @@ impl Toolset {
         listener: Arc<dyn Listener>,
         clock: Arc<dyn Clock>,
         runtime: Handle,
-    ) -> Self {
+    ) -> Result<Self> {
+        let is_remote = |server: &ServerConfig| matches!(server.endpoint, Endpoint::Remote(_));
+        let http = if servers.iter().any(is_remote) {
+            let client: Arc<dyn HttpClient> = Arc::new(ReqwestClient::new(&options.http)?);
+            Some(client)
+        } else {
+            None
+        };
         let candidates: Vec<_> = servers
             .iter()
             .map(|server| Candidate {
@@ -84,14 +96,15 @@ impl Toolset {
             closing: CancellationToken::new(),
             gate: Arc::default(),
         };
-        Self(Arc::new(Shared {
+        Ok(Self(Arc::new(Shared {
             options,
             servers,
             routes: OnceLock::new(),
             listener,
             clock,
+            http,
             tasks,
-        }))
+        })))
     }
 
     /// Connects all servers at once and projects what they list: the catalogue as JSON text. A server that fails is
@@ -184,13 +197,19 @@ impl Shared {
         let Some(server) = self.servers.get(index) else {
             return Vec::new();
         };
-        let launch = match &server.config.endpoint {
-            Endpoint::Stdio(launch) if self.options.stdio => launch,
-            endpoint => return self.refuse(server, endpoint),
+        let target = match &server.config.endpoint {
+            Endpoint::Stdio(launch) if self.options.stdio => Target::Child(launch),
+            Endpoint::Remote(remote) => {
+                for name in &remote.ignored {
+                    self.listener.diagnostic(headers::ignored(&server.config.name, name));
+                }
+                Target::Remote(remote, server.config.protocol.unwrap_or(self.options.protocol))
+            }
+            Endpoint::Stdio(_) => return self.refuse(server),
         };
         let attempt = Attempt {
             projected_name: &server.projected_name,
-            launch,
+            target,
             timeout: server.config.timeout.unwrap_or(self.options.patience.timeout),
             options: &self.options,
             context: Context {
@@ -198,6 +217,7 @@ impl Shared {
                 redactor: Arc::clone(&server.redactor),
                 listener: Arc::clone(&self.listener),
                 clock: Arc::clone(&self.clock),
+                http: self.http.clone(),
             },
             tasks: &self.tasks,
         };
@@ -231,18 +251,13 @@ impl Shared {
         connected.tools
     }
 
-    fn refuse(&self, server: &Server, endpoint: &Endpoint) -> Vec<ListedTool> {
-        let name = json::quote(&server.config.name);
-        let text = match endpoint {
-            Endpoint::Stdio(_) => format!(
-                "MCP server {name} uses stdio, which is off here: this entry point starts no processes, as Workers \
-                 cannot (workerd has none). On Node or Bun import `espalier/node`, which stands where \
-                 @kuralle-agents/mcp/node does for users of that package"
-            ),
-            Endpoint::Remote { kind, .. } => {
-                format!("MCP server {name} uses {kind}, which this version does not connect to; it connects over stdio")
-            }
-        };
+    fn refuse(&self, server: &Server) -> Vec<ListedTool> {
+        let text = format!(
+            "MCP server {} uses stdio, which is off here: this entry point starts no processes, as Workers cannot \
+             (workerd has none). On Node or Bun import `espalier/node`, which stands where @kuralle-agents/mcp/node does \
+             for users of that package",
+            json::quote(&server.config.name)
+        );
         let error = Error::new(ErrorCode::Unavailable, text.clone());
         self.fail(server, Rule::UnsupportedTransport, error, text);
         Vec::new()
@@ -314,6 +329,12 @@ impl Shared {
                 let route = Route {
                     server: index,
                     remote_name: tool.tool.name.clone(),
+                    param_headers: tool
+                        .tool
+                        .input_schema
+                        .as_deref()
+                        .and_then(|schema| param_header::read(schema.get()).ok())
+                        .unwrap_or_default(),
                     output_schema: tool.tool.output_schema.clone(),
                     output_check: OnceLock::new(),
                 };

@@ -31,6 +31,8 @@ pub(crate) enum Ended {
     TooLong {
         bytes: u64,
     },
+    /// The transport could not carry the request.
+    Failed(Error),
     Cancelled,
     /// The connection went away while the request was under way.
     Lost(Arc<Error>),
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     },
     /// The handshake settled on this revision.
     Settle(Revision),
+    /// The stateless era: what every request says of itself.
+    Envelope(String),
     Cancel {
         key: u64,
     },
@@ -121,6 +125,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 received = self.transport.next() => match received {
                     Received::Message(text) => self.peer.handle(&text, self.clock.now()),
                     Received::TooLong { bytes, answers } => self.peer.handle_too_long(bytes, answers),
+                    Received::Failed { id, error } => self.peer.handle_failure(id, error),
                     Received::Violation(violation) => self.observer.violation(violation, self.clock.now()),
                     Received::Lost(error) => return End::Lost(self.observer.lost(error)),
                 },
@@ -148,7 +153,11 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 Command::Request(request) if self.is_busy() => (request.waiter)(Ended::Busy),
                 Command::Request(request) => self.peer.request(request, self.clock.now()),
                 Command::Notify { method, params } => self.peer.notify(method, &params),
-                Command::Settle(revision) => self.peer.set_revision(revision),
+                Command::Settle(revision) => {
+                    self.peer.set_revision(revision);
+                    self.transport.settle(revision);
+                }
+                Command::Envelope(members) => self.peer.set_envelope(members),
                 Command::Cancel { key } => self.peer.cancel(key),
             }
             self.act();
@@ -166,6 +175,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                     self.observer.violation(Violation::Unsent, self.clock.now());
                 }
                 Action::Send(message) => self.transport.send(message),
+                Action::Abandon { id } => self.transport.abandon(id),
                 Action::Settled { waiter, outcome } => waiter(outcome.into()),
                 Action::Progress { key, params } => self.observer.progress(key, params),
                 Action::Violation(violation) => self.observer.violation(violation, self.clock.now()),
@@ -197,6 +207,7 @@ impl From<Outcome> for Ended {
             Outcome::Error(error) => Self::Error(error),
             Outcome::TimedOut { waited } => Self::TimedOut { waited },
             Outcome::TooLong { bytes } => Self::TooLong { bytes },
+            Outcome::Failed(error) => Self::Failed(error),
             Outcome::Cancelled => Self::Cancelled,
         }
     }

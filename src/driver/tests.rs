@@ -67,6 +67,7 @@ impl Side {
             patience,
             key: Some(key),
             progress: ProgressUse::Report,
+            mirror: crate::protocol::message::Mirror::default(),
             waiter,
         };
         self.commands.send(Command::Request(request)).await.ok().unwrap();

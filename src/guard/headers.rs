@@ -2,8 +2,6 @@
 //! credential of the call, and above them what the protocol needs. Owns which layer wins, which configured headers are
 //! ours to set, and which headers may go to which origin. Values are secret: they are in no error and in no `Debug`.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "used once remote servers are reached"))]
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};

@@ -1,8 +1,6 @@
 //! The option `allowedHosts`: which hosts a server's URLs may name. It is asked before a socket opens: about the
 //! configured URL, every hop of a redirect, the endpoint of HTTP+SSE and the URLs of an authorization server.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "asked once remote servers are reached"))]
-
 use std::collections::HashSet;
 use std::net::Ipv6Addr;
 

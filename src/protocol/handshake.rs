@@ -30,6 +30,33 @@ pub(crate) fn initialize_params(client_name: &str, client_version: &str) -> Para
         .raw("clientInfo", &client_info)
 }
 
+/// What every request of the stateless era says of itself: the members of its `_meta`.
+pub(crate) fn envelope(revision: Revision, client_name: &str, client_version: &str) -> String {
+    format!(
+        "\"io.modelcontextprotocol/protocolVersion\":\"{}\",\"io.modelcontextprotocol/clientCapabilities\":{{}},\
+         \"io.modelcontextprotocol/clientInfo\":{{\"name\":{},\"version\":{}}}",
+        revision.name(),
+        json::quote(client_name),
+        json::quote(client_version)
+    )
+}
+
+/// Reads the result of `server/discover`, after which the server is spoken to in this revision.
+pub(crate) fn read_discover_result(result: &RawValue, revision: Revision) -> Established {
+    let object = Object::parse(result.get()).unwrap_or_default();
+    let meta = object.object("_meta").unwrap_or_default();
+    Established {
+        revision,
+        server_info: meta
+            .get("io.modelcontextprotocol/serverInfo")
+            .filter(|info| Object::parse(info.get()).is_some())
+            .map(ToOwned::to_owned),
+        announces_tools: object
+            .object("capabilities")
+            .is_some_and(|c| c.present("tools").is_some()),
+    }
+}
+
 /// Reads the answer to `initialize`.
 ///
 /// # Errors

@@ -37,6 +37,8 @@ impl Revision {
         Self::V2024_11_05,
     ];
 
+    pub(crate) const NEWEST: Self = Self::V2026_07_28;
+
     /// What `initialize` offers: the newest revision that has a handshake.
     pub(crate) const NEWEST_SESSION: Self = Self::V2025_11_25;
 

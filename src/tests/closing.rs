@@ -11,7 +11,7 @@ use crate::client::options::{Options, ServerConfig};
 use crate::client::toolset::Toolset;
 use crate::diagnostic::Diagnostic;
 use crate::error::ErrorCode;
-use crate::host::{CallEnd, CallId, Listener};
+use crate::host::{Answer, CallEnd, CallId, Listener};
 use crate::json;
 use crate::transport::clock::SystemClock;
 
@@ -32,6 +32,10 @@ impl Listener for Heard {
     }
 
     fn progress(&self, _call: CallId, _params: String) {}
+
+    fn credential(&self, _server: &str) -> Answer {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     fn diagnostic(&self, diagnostic: Diagnostic) {
         self.diagnostics.lock().unwrap().push(diagnostic);
@@ -56,14 +60,15 @@ impl Story {
             json::quote(&script)
         );
         let heard = Arc::new(Heard::default());
-        let listener: Arc<dyn Listener> = heard.clone();
+        let listener: Arc<dyn Listener> = Arc::<Heard>::clone(&heard);
         let toolset = Toolset::new(
             ServerConfig::parse_all(&servers).unwrap(),
             Options::parse("{}", true).unwrap(),
             listener,
             Arc::new(SystemClock),
             Handle::current(),
-        );
+        )
+        .unwrap();
         Self {
             toolset,
             heard,
@@ -89,6 +94,7 @@ impl Story {
             arguments: "{}".to_owned(),
             timeout: None,
             report_progress: false,
+            bearer: None,
         });
     }
 }

@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 
 use super::{Received, Transport};
+use crate::protocol::message::Outgoing;
 
 pub(crate) struct MemoryTransport {
     outgoing: mpsc::UnboundedSender<String>,
@@ -30,9 +31,9 @@ pub(crate) fn pair(congested: bool) -> (MemoryTransport, Remote) {
 }
 
 impl Transport for MemoryTransport {
-    fn send(&mut self, message: String) {
+    fn send(&mut self, message: Outgoing) {
         // A remote that hung up hears nothing.
-        drop(self.outgoing.send(message));
+        drop(self.outgoing.send(message.text));
     }
 
     fn is_congested(&self) -> bool {

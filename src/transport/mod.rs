@@ -9,12 +9,20 @@ pub(crate) mod memory;
 use std::future::Future;
 
 use crate::error::Error;
+use crate::protocol::message::Outgoing;
 use crate::protocol::peer::Violation;
+use crate::protocol::revision::Revision;
 
 /// One connection to a server.
 pub(crate) trait Transport: Send + 'static {
     /// Takes a message over for sending and never waits. Nothing moves until `next` is polled.
-    fn send(&mut self, message: String);
+    fn send(&mut self, message: Outgoing);
+
+    /// Nobody waits for the answer to this request any more.
+    fn abandon(&mut self, _id: u64) {}
+
+    /// The handshake settled on this revision.
+    fn settle(&mut self, _revision: Revision) {}
 
     /// Whether so much waits to be sent, because the other side does not read, that nothing more should be handed over.
     fn is_congested(&self) -> bool;
@@ -33,6 +41,11 @@ pub(crate) enum Received {
     TooLong {
         bytes: u64,
         answers: Option<u64>,
+    },
+    /// A request that could not be carried, or whose answer is lost.
+    Failed {
+        id: u64,
+        error: Error,
     },
     /// A breach of the framing that cost nothing but itself.
     Violation(Violation),

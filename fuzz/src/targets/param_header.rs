@@ -64,7 +64,7 @@ fn print(argument: &Value) -> Option<String> {
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(number) => {
             let number = number.as_f64()?;
-            let is_safe = number.trunc() == number && number.abs() < 9_007_199_254_740_992.0;
+            let is_safe = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
             is_safe.then(|| format!("{:.0}", number + 0.0))
         }
         Value::Null | Value::Array(_) | Value::Object(_) => None,

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::limits::Timeout;
-use crate::protocol::message::{Message, Params};
+use crate::protocol::message::{Message, Mirror, Outgoing, Params};
 use crate::protocol::peer::{Action, Outcome, Patience, Peer, ProgressUse, Request};
 use crate::protocol::revision::Revision;
 
@@ -123,6 +123,7 @@ impl<S: Subject> Run<S> {
             patience,
             key: Some(waiter),
             progress,
+            mirror: Mirror::default(),
             waiter,
         };
         self.live.insert(
@@ -140,7 +141,7 @@ impl<S: Subject> Run<S> {
     fn settle(&mut self) {
         while let Some(action) = self.subject.poll_action() {
             match action {
-                Action::Send(line) => {
+                Action::Send(Outgoing { text: line, .. }) => {
                     assert!(!line.contains('\n'), "{line:?}");
                     assert!(Message::parse(&line).is_ok(), "{line}");
                 }
@@ -164,7 +165,7 @@ impl<S: Subject> Run<S> {
                         .is_some_and(|live| live.progress == ProgressUse::Report);
                     assert!(reports, "progress of request {key}, which wants none");
                 }
-                Action::Violation(_) => {}
+                Action::Abandon { .. } | Action::Violation(_) => {}
             }
         }
         let now = self.now;

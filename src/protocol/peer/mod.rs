@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use super::codes::{METHOD_NOT_FOUND, WireError};
-use super::message::{self, Id, Message, Params, Unreadable};
+use super::message::{self, Id, Message, Mirror, Outgoing, OutgoingKind, Params, Unreadable};
 use super::revision::Revision;
+use crate::error::Error;
 use crate::json::{self, Object};
 use crate::limits::{self, Timeout};
 
@@ -21,6 +22,8 @@ pub(crate) struct Peer<W> {
     deadlines: BTreeSet<(Instant, u64)>,
     actions: VecDeque<Action<W>>,
     revision: Option<Revision>,
+    /// The members that every request's `_meta` has; empty in the session era.
+    envelope: String,
 }
 
 /// A request to send.
@@ -31,6 +34,8 @@ pub(crate) struct Request<W> {
     /// The name under which it can be cancelled and its progress is reported; unique among the pending ones.
     pub(crate) key: Option<u64>,
     pub(crate) progress: ProgressUse,
+    /// What wires with headers repeat.
+    pub(crate) mirror: Mirror,
     pub(crate) waiter: W,
 }
 
@@ -58,7 +63,9 @@ pub(crate) struct Patience {
 #[derive(Debug)]
 pub(crate) enum Action<W> {
     /// Send this message.
-    Send(String),
+    Send(Outgoing),
+    /// Nobody waits for the answer to this request any more.
+    Abandon { id: u64 },
     /// Tell the waiter; its request is over.
     Settled { waiter: W, outcome: Outcome },
     /// Progress of a request that asked for it: the `params` as they were sent.
@@ -79,6 +86,8 @@ pub(crate) enum Outcome {
     TooLong {
         bytes: u64,
     },
+    /// The transport could not carry it.
+    Failed(Error),
     Cancelled,
 }
 
@@ -137,7 +146,13 @@ impl<W> Peer<W> {
             deadlines: BTreeSet::new(),
             actions: VecDeque::new(),
             revision: None,
+            envelope: String::new(),
         }
+    }
+
+    /// From here on each request says this of itself, and requests of the other side are not answered: the stateless era.
+    pub(crate) fn set_envelope(&mut self, members: String) {
+        self.envelope = members;
     }
 
     /// From here on the rules of this revision hold.
@@ -149,8 +164,13 @@ impl<W> Peer<W> {
         let id = self.next_id;
         self.next_id += 1;
         let token = (request.progress != ProgressUse::None).then_some(id);
-        let line = message::request(id, request.method, &request.params, token, "");
-        self.actions.push_back(Action::Send(line));
+        let text = message::request(id, request.method, &request.params, token, &self.envelope);
+        let kind = OutgoingKind::Request {
+            id,
+            method: request.method,
+            mirror: request.mirror,
+        };
+        self.actions.push_back(Action::Send(Outgoing { text, kind }));
         let pending = Pending {
             key: request.key,
             method: request.method,
@@ -169,9 +189,10 @@ impl<W> Peer<W> {
         self.pending.insert(id, pending);
     }
 
-    pub(crate) fn notify(&mut self, method: &str, params: &Params) {
-        self.actions
-            .push_back(Action::Send(message::notification(method, params)));
+    pub(crate) fn notify(&mut self, method: &'static str, params: &Params) {
+        let text = message::notification(method, params);
+        let kind = OutgoingKind::Notification { method };
+        self.actions.push_back(Action::Send(Outgoing { text, kind }));
     }
 
     /// Gives up the request of this name: the other side is told, the waiter hears `Cancelled`. Unknown names are the
@@ -201,6 +222,11 @@ impl<W> Peer<W> {
             Some(id) => self.settle(id, Outcome::TooLong { bytes }),
             None => self.violation(Violation::TooLong),
         }
+    }
+
+    /// Hears that a request could not be carried.
+    pub(crate) fn handle_failure(&mut self, id: u64, error: Error) {
+        self.settle(id, Outcome::Failed(error));
     }
 
     /// Lets the requests go whose time is up.
@@ -289,6 +315,9 @@ impl<W> Peer<W> {
     }
 
     fn answer(&mut self, id: Id<'_>, method: &str) {
+        if !self.envelope.is_empty() {
+            return;
+        }
         let answer = if method == "ping" {
             message::result(id, "{}")
         } else {
@@ -299,7 +328,8 @@ impl<W> Peer<W> {
             };
             message::error(id, &error)
         };
-        self.actions.push_back(Action::Send(answer));
+        let kind = OutgoingKind::Answer;
+        self.actions.push_back(Action::Send(Outgoing { text: answer, kind }));
     }
 
     fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Instant) {
@@ -336,6 +366,7 @@ impl<W> Peer<W> {
     }
 
     fn send_cancelled(&mut self, id: u64, method: &str, reason: &str) {
+        self.actions.push_back(Action::Abandon { id });
         // The one request that must never be cancelled (protocol, 4.1).
         if method == INITIALIZE {
             return;

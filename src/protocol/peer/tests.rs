@@ -27,6 +27,7 @@ impl Side {
             patience,
             key: Some(key),
             progress: ProgressUse::Report,
+            mirror: Mirror::default(),
             waiter,
         };
         self.peer.request(request, self.start + at);
@@ -44,8 +45,10 @@ impl Side {
 
     fn actions(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.peer.poll_action())
+            .filter(|action| !matches!(action, Action::Abandon { .. }))
             .map(|action| match action {
-                Action::Send(line) => line,
+                Action::Send(outgoing) => outgoing.text,
+                Action::Abandon { id } => format!("abandon {id}"),
                 Action::Settled {
                     waiter,
                     outcome: Outcome::Result(result),
@@ -62,6 +65,10 @@ impl Side {
                     waiter,
                     outcome: Outcome::TooLong { bytes },
                 } => format!("{waiter} long {bytes}"),
+                Action::Settled {
+                    waiter,
+                    outcome: Outcome::Failed(error),
+                } => format!("{waiter} failed {error}"),
                 Action::Settled {
                     waiter,
                     outcome: Outcome::Cancelled,
@@ -138,6 +145,7 @@ fn a_timeout_cancels_but_never_the_handshake() {
         patience: Patience::flat(Timeout::after(SECOND)),
         key: None,
         progress: ProgressUse::None,
+        mirror: Mirror::default(),
         waiter: "handshake",
     };
     side.peer.request(request, side.start);
@@ -265,4 +273,40 @@ fn a_message_that_is_too_long_costs_the_request_that_it_answers() {
     side.peer.handle_too_long(99, None);
     side.peer.handle_too_long(99, Some(7));
     assert_eq!(side.actions(), ["TooLong", "TooLong"]);
+}
+
+#[test]
+fn a_request_that_is_given_up_is_abandoned_and_one_that_cannot_be_carried_fails() {
+    let mut side = Side::new();
+    side.call("a", 10, patience(1), Duration::ZERO);
+    side.call("b", 11, patience(60), Duration::ZERO);
+    side.actions();
+    side.peer.handle_timeout(side.start + SECOND);
+    side.peer.cancel(11);
+    let abandoned: Vec<_> = std::iter::from_fn(|| side.peer.poll_action())
+        .filter_map(|action| match action {
+            Action::Abandon { id } => Some(id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(abandoned, [0, 1]);
+    side.call("c", 12, patience(60), Duration::ZERO);
+    side.actions();
+    side.peer
+        .handle_failure(2, Error::new(crate::error::ErrorCode::HostBlocked, "no"));
+    assert_eq!(side.actions(), ["c failed no"]);
+}
+
+#[test]
+fn the_stateless_era_says_everything_with_each_request_and_answers_nothing() {
+    let mut side = Side::new();
+    side.peer
+        .set_envelope(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#.to_owned());
+    side.call("a", 10, patience(60), Duration::ZERO);
+    let sent = side.actions();
+    assert!(
+        sent[0].contains(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":0}"#),
+        "{sent:?}"
+    );
+    assert!(side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).is_empty());
 }

@@ -25,6 +25,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
 use crate::host::Clock;
 use crate::limits;
+use crate::protocol::message::Outgoing;
 use crate::protocol::peer::Violation;
 use crate::protocol::wire::lines::{Line, Lines};
 
@@ -136,14 +137,15 @@ impl ChildTransport {
                 Some(count) => self.lines.push(self.chunk.get(..count).unwrap_or_default()),
                 None => self.stdout = None,
             },
-            written = write(self.stdin.as_mut(), self.unsent.rest()), if !self.unsent.is_empty() => match written {
-                Some(count) => self.unsent.advance(count),
-                // It does not read any more. What it still writes is worth reading, for the moment that its end takes.
-                None => {
+            written = write(self.stdin.as_mut(), self.unsent.rest()), if !self.unsent.is_empty() => {
+                if let Some(count) = written {
+                    self.unsent.advance(count);
+                } else {
+                    // It does not read any more. What it still writes is worth reading, for the moment that its end takes.
                     self.stop_writing();
                     self.deaf_until = Some(self.clock.now() + limits::EXIT_STATUS_WAIT);
                 }
-            },
+            }
             status = self.child.wait(), if self.exited.is_none() => self.note_exit(status.ok()),
             () = wait(drained) => self.stdout = None,
             () = wait(deaf) => self.stdout = None,
@@ -204,9 +206,9 @@ impl ChildTransport {
 }
 
 impl Transport for ChildTransport {
-    fn send(&mut self, message: String) {
+    fn send(&mut self, message: Outgoing) {
         if self.stdin.is_some() {
-            self.unsent.push(message);
+            self.unsent.push(message.text);
         }
     }
 

@@ -51,6 +51,13 @@ async fn messages(transport: &mut ChildTransport) -> (Vec<String>, String) {
     }
 }
 
+fn line(text: &str) -> Outgoing {
+    Outgoing {
+        text: text.to_owned(),
+        kind: crate::protocol::message::OutgoingKind::Answer,
+    }
+}
+
 fn lives(pid: &str) -> bool {
     let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
     rustix::process::test_kill_process(pid).is_ok()
@@ -59,8 +66,8 @@ fn lives(pid: &str) -> bool {
 #[tokio::test]
 async fn lines_go_in_and_out() {
     let mut transport = start("while read line; do echo \"got $line\"; done").await;
-    transport.send("one".to_owned());
-    transport.send("two".to_owned());
+    transport.send(line("one"));
+    transport.send(line("two"));
     assert!(matches!(transport.next().await, Received::Message(text) if text == "got one"));
     assert!(matches!(transport.next().await, Received::Message(text) if text == "got two"));
     transport.close().await;
@@ -82,6 +89,7 @@ async fn a_signal_is_named() {
     transport.close().await;
 }
 
+#[expect(clippy::disallowed_methods, reason = "a real child ends in real time")]
 #[tokio::test]
 async fn output_that_a_grandchild_keeps_open_does_not_hide_the_death_of_the_child() {
     let mut transport = start("sleep 30 & echo $!; exit 1").await;

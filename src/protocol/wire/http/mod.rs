@@ -2,8 +2,6 @@
 //! the head of a reply says about it, and which session it belongs to. Sends nothing, reads no body but as text that it
 //! is given, and decides nothing about hosts, redirects or credentials: that is `guard`.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the remote transports call it"))]
-
 pub(crate) mod probe;
 mod retry_after;
 

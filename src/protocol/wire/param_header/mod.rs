@@ -2,8 +2,6 @@
 //! header's, and which arguments of a tool do. Owns the `x-mcp-header` of schemas; which tool has which schema, and which
 //! requests have an `Mcp-Name`, is known elsewhere.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the remote transports call it"))]
-
 use std::borrow::Cow;
 use std::fmt;
 

@@ -308,9 +308,10 @@ proptest! {
         prop_assert!(value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)));
         prop_assert_eq!(value.trim(), &value[..]);
         let wrapped = value.strip_prefix(WRAPPER.0).and_then(|rest| rest.strip_suffix(WRAPPER.1));
-        match wrapped {
-            Some(wrapped) => prop_assert_eq!(STANDARD.decode(wrapped).unwrap(), text.as_bytes()),
-            None => prop_assert_eq!(&value[..], &text[..]),
+        if let Some(wrapped) = wrapped {
+            prop_assert_eq!(STANDARD.decode(wrapped).unwrap(), text.as_bytes());
+        } else {
+            prop_assert_eq!(&value[..], &text[..]);
         }
     }
 

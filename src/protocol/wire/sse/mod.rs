@@ -2,8 +2,6 @@
 //! up to a size. Owns how lines become fields and fields become events; it does not read, does not reconnect, and does
 //! not know what an event says.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the remote transports call it"))]
-
 use std::collections::VecDeque;
 use std::mem;
 

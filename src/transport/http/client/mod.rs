@@ -5,8 +5,6 @@
 //! answer by sending again, and its policy says so besides. What hyper's pool does send again is a request that its
 //! connection never took from the queue, of which not one byte was written.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "called once remote servers are reached"))]
-
 mod decode;
 mod failure;
 mod resolve;
