@@ -4,7 +4,7 @@ import { run, runBin } from './run.mjs';
 import { cargoDeny, typos } from './tools.mjs';
 
 /** Crates that are not the addon, each with a manifest of its own. */
-export const sideCrates = ['fuzz', 'bench/peers/line-echo'];
+export const sideCrates = ['fuzz', 'bench/peers/line-echo', 'bench/peers/rmcp-server'];
 
 const denyWarnings = ['--', '-D', 'warnings'];
 const cargo = async (...args) => (await run('cargo', args)).code;
