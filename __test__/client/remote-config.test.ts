@@ -4,7 +4,7 @@ import { connect } from '../helpers/connect.js';
 import { echoServer } from '../helpers/servers.js';
 
 it.each(['streamable-http', 'sse'] as const)(
-  'a server over %s is skipped with a diagnostic, and the others connect',
+  'a server over %s that nobody runs is skipped with a diagnostic, and the others connect',
   async (type) => {
     const { toolset, diagnostics } = await connect([
       {
@@ -18,7 +18,7 @@ it.each(['streamable-http', 'sse'] as const)(
 
     expect(Object.keys(toolset.tools).every((name) => name.startsWith('echo__'))).toBe(true);
     expect(diagnostics).toEqual([
-      { section: '7.2.2', rule: 'unsupported-transport', origin: 'remote', message: expect.stringContaining('remote') },
+      { section: '7.2.2', rule: 'connection-failure', origin: 'remote', message: expect.stringContaining('remote') },
     ]);
     expect(diagnostics[0]?.message).not.toMatch(/in-the-query|abcdefgh12345/);
   },

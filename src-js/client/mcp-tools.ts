@@ -86,6 +86,7 @@ interface Call {
   toolCallId?: string | undefined;
   timeoutMs?: number | undefined;
   onProgress?: ProgressListener | undefined;
+  session?: unknown;
 }
 
 type Connection = InstanceType<typeof native.NativeToolset>;
@@ -110,7 +111,7 @@ class Toolset implements McpToolset {
   readonly #inbox: Inbox = {};
   readonly #native: Connection;
   readonly #pending = new Map<number, Pending>();
-  readonly #servers = new Map<string, string>();
+  readonly #entries = new Map<string, CatalogEntry>();
   #lastId = 0;
   #closing: Promise<void> | undefined;
 
@@ -131,10 +132,10 @@ class Toolset implements McpToolset {
       const text = valueText(await connected);
       throwIfAborted(signal);
       const catalog = JSON.parse(text) as CatalogEntry[];
-      for (const entry of catalog) this.#servers.set(entry.name, entry.server);
+      for (const entry of catalog) this.#entries.set(entry.name, entry);
       this.tools = buildTools(catalog, async (name, args, context) => {
         const signals = [context?.abortSignal, context?.signal];
-        return this.#call({ name, args, signals, toolCallId: context?.toolCallId });
+        return this.#call({ name, args, signals, toolCallId: context?.toolCallId, session: context?.session });
       });
     } catch (error) {
       await this.close();
@@ -150,8 +151,8 @@ class Toolset implements McpToolset {
   }
 
   async call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown> {
-    const { signal, timeoutMs, onProgress } = options ?? {};
-    return this.#call({ name, args, signals: [signal], timeoutMs, onProgress });
+    const { signal, timeoutMs, onProgress, session } = options ?? {};
+    return this.#call({ name, args, signals: [signal], timeoutMs, onProgress, session });
   }
 
   unref(): void {
@@ -184,13 +185,17 @@ class Toolset implements McpToolset {
     if (timeoutMs != null && typeof timeoutMs !== 'number') {
       throw new McpError('invalid-option', 'timeoutMs must be a number');
     }
+    let bearer: string | undefined;
+    const server = this.#entries.get(name);
+    // Without credentials the request is on its way when this returns.
+    if (this.#options.auth != null && server?.remote === true) {
+      bearer = await this.#credential(server.server, call.session ?? this.#options.session);
+      for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
+    }
     // Let go of: what the core would answer could not arrive any more.
     if (this.#inbox.deliver === undefined) {
       throw new McpError('closed', 'the toolset was closed before the call; its servers are unavailable');
     }
-    const server = this.#servers.get(name);
-    const bearer = server === undefined ? undefined : await this.#credential(server);
-    for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
@@ -223,7 +228,7 @@ class Toolset implements McpToolset {
   #tellProgress(call: Call, listeners: ProgressListener[], params: ProgressParams): void {
     const { progress, total, message } = params;
     const told: McpProgress = {
-      server: this.#servers.get(call.name) ?? '',
+      server: this.#entries.get(call.name)?.server ?? '',
       tool: call.name,
       ...(call.toolCallId == null ? {} : { toolCallId: call.toolCallId }),
       progress,
@@ -235,15 +240,15 @@ class Toolset implements McpToolset {
 
   async #giveCredential(id: number, server: string): Promise<void> {
     try {
-      this.#native.answer(id, await this.#credential(server), undefined);
+      this.#native.answer(id, await this.#credential(server, this.#options.session), undefined);
     } catch (error) {
       this.#native.answer(id, undefined, describe(error));
     }
   }
 
   /** Asks the caller for the token of a server; nothing where nobody gives tokens. */
-  async #credential(server: string): Promise<string | undefined> {
-    const { auth, session } = this.#options;
+  async #credential(server: string, session: unknown): Promise<string | undefined> {
+    const { auth } = this.#options;
     if (auth == null) return undefined;
     const token = (await auth(server, { session }))?.token;
     if (typeof token !== 'string') {

@@ -9,6 +9,8 @@ export interface CatalogEntry {
   name: string;
   /** The configured name of the server. */
   server: string;
+  /** Whether it is reached by URL, and so by credentials. */
+  remote: boolean;
   description: string;
   inputSchema: unknown;
 }

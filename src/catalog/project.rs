@@ -88,9 +88,9 @@ pub(crate) fn project<'a>(
 
 impl ProjectedTool<'_> {
     /// What the facade builds a tool from, as JSON text. `server` is the configured name.
-    pub(crate) fn to_json(&self, server: &str) -> String {
+    pub(crate) fn to_json(&self, server: &str, is_remote: bool) -> String {
         format!(
-            "{{\"name\":{},\"server\":{},\"description\":{},\"inputSchema\":{}}}",
+            "{{\"name\":{},\"server\":{},\"remote\":{is_remote},\"description\":{},\"inputSchema\":{}}}",
             json::quote(&self.name),
             json::quote(server),
             json::quote(self.tool.description.as_deref().unwrap_or(&self.tool.name)),
@@ -168,8 +168,8 @@ mod tests {
         let (tools, diagnostics) = project(&listings, &filter);
         assert_eq!(tools.len(), 1);
         assert_eq!(
-            tools[0].to_json("s"),
-            r#"{"name":"s__a_b","server":"s","description":"a_b","inputSchema":{"type":"object"}}"#
+            tools[0].to_json("s", false),
+            r#"{"name":"s__a_b","server":"s","remote":false,"description":"a_b","inputSchema":{"type":"object"}}"#
         );
         assert!(diagnostics.is_empty());
     }

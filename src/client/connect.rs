@@ -11,17 +11,19 @@ use super::connection::{Connection, Context, Refused, Tasks};
 use super::era;
 use super::options::{Options, ProtocolMode, Remote};
 use crate::catalog::listing::{ListedTool, Listing, Next};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers::Credential;
 use crate::host::Clock;
+use crate::json;
 use crate::limits::Timeout;
 use crate::protocol::handshake::{self, Established};
 use crate::protocol::message::{self, Message, Params};
 use crate::protocol::peer::{INITIALIZE, Patience};
 use crate::protocol::revision::{Era, Revision};
 use crate::protocol::wire::http::probe::{self, Failure, Probed};
+use crate::protocol::wire::param_header;
 use crate::transport::child::{ChildTransport, Launch};
 use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
@@ -96,7 +98,27 @@ impl Attempt<'_> {
         };
         let mut listing = Listing::new(self.projected_name, self.options.listing);
         list(&connection, &established, &deadline, &mut listing).await?;
-        let (tools, diagnostics) = listing.finish();
+        let (mut tools, mut diagnostics) = listing.finish();
+        if established.revision.era() == Era::Stateless {
+            tools.retain(|tool| {
+                match tool
+                    .input_schema
+                    .as_deref()
+                    .map(|schema| param_header::read(schema.get()))
+                {
+                    Some(Err(invalid)) => {
+                        let message = format!(
+                            "MCP server {}: its tool {} was skipped: {invalid}",
+                            json::quote(self.projected_name),
+                            json::quote(&tool.name)
+                        );
+                        diagnostics.push(Diagnostic::new(Rule::HeaderIgnored, self.projected_name, message));
+                        false
+                    }
+                    _ => true,
+                }
+            });
+        }
         Ok(Connected {
             connection,
             established,

@@ -309,7 +309,15 @@ impl Shared {
             let entries: Vec<_> = tools
                 .iter()
                 .filter(|tool| tool.server == index)
-                .map(|tool| (tool, tool.to_json(&server.config.name)))
+                .map(|tool| {
+                    (
+                        tool,
+                        tool.to_json(
+                            &server.config.name,
+                            matches!(server.config.endpoint, Endpoint::Remote(_)),
+                        ),
+                    )
+                })
                 .collect();
             let bytes: usize = entries.iter().map(|(_, entry)| entry.len() + 1).sum();
             if text.len() + bytes > limits::MAX_TEXT_TO_JS_BYTES {

@@ -2,6 +2,7 @@
 //! session is kept, renewed once when the server forgot it, and ended; in the stateless era there is none, and closing a
 //! reply is the cancellation.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -658,12 +659,14 @@ impl Default for Cursor {
 /// The headers that repeat what a request says (protocol, 5.3.1).
 fn mirror_in(headers: &mut HeaderMap, method: &'static str, mirror: &Mirror) {
     headers.insert(HeaderName::from_static(rules::METHOD), HeaderValue::from_static(method));
-    let name = mirror.name.iter().map(|name| (rules::NAME.to_owned(), name.clone()));
-    for (name, value) in name.chain(mirror.params.iter().cloned()) {
-        if let (Ok(name), Ok(value)) = (
-            name.parse::<HeaderName>(),
-            HeaderValue::from_str(&param_header::encode(&value)),
-        ) {
+    let name = mirror.name.iter().map(|name| (rules::NAME, param_header::encode(name)));
+    // Parameters are encoded already.
+    let params = mirror
+        .params
+        .iter()
+        .map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str())));
+    for (name, value) in name.chain(params) {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
             headers.insert(name, value);
         }
     }
