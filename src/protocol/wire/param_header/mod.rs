@@ -216,7 +216,8 @@ impl fmt::Display for Invalid {
             Self::Unreadable => return write!(f, "`{ANNOTATION}` is in a schema that cannot be read"),
         };
         let shown: String = property.chars().take(LONGEST_SHOWN_PROPERTY).collect();
-        write!(f, "`{ANNOTATION}` of the property {} {what}", json::quote(&shown))
+        // Not as JSON: that leaves some control characters as they are.
+        write!(f, "`{ANNOTATION}` of the property {shown:?} {what}")
     }
 }
 
