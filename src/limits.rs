@@ -30,6 +30,10 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long a cut event stream is left alone before it is taken up again, unless the server says otherwise (client
 /// specification, section 5).
 pub(crate) const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+/// The least that is waited before a request is sent again, whatever the server asks for.
+pub(crate) const SHORTEST_RETRY: Duration = Duration::from_millis(100);
+/// The most that is waited before a request is sent again; its own time limit ends it before, unless it has none.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest such time that a server may ask for.
 pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// How often in a row the stream that a server offers may fail before it is given up.
@@ -147,6 +151,9 @@ pub(crate) const HTTP_KEEPALIVE_PROBES: u32 = 3;
 pub(crate) const DECODED_CHUNK: usize = 16 * 1024;
 /// The largest window of a body in zstd, as a power of two: 8 MiB, which is what HTTP allows (RFC 9659).
 pub(crate) const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// How many credentials that were given later are looked for in a server's text.
+pub(crate) const LEARNED_CREDENTIALS: usize = 16;
 
 // Names and tokens.
 

@@ -73,6 +73,10 @@ impl Shared {
             State::Unavailable(error) => return Err(unavailable(server, error)),
             State::Connecting => return Err(Error::new(ErrorCode::Unavailable, "the toolset is still connecting")),
         };
+        if let Some(bearer) = &bearer {
+            server.redactor.learn(bearer);
+        }
+        server.check_credentials(bearer.as_deref())?;
         let patience = Patience {
             timeout: timeout
                 .or(server.config.timeout)
@@ -95,9 +99,9 @@ impl Shared {
             mirror: Mirror {
                 name: Some(route.remote_name.clone()),
                 params: param_header::mirrored(&route.param_headers, &arguments),
-                bearer,
+                bearer: bearer.clone(),
             },
-            waiter: self.waiter(id, Arc::clone(route)),
+            waiter: self.waiter(id, Arc::clone(route), bearer),
         };
         let Err((refused, waiter)) = connection.request(request) else {
             return Ok(());
@@ -111,7 +115,7 @@ impl Shared {
         Ok(())
     }
 
-    fn waiter(self: &Arc<Self>, id: CallId, route: Arc<Route>) -> Waiter {
+    fn waiter(self: &Arc<Self>, id: CallId, route: Arc<Route>, bearer: Option<String>) -> Waiter {
         let debt = Debt {
             shared: Arc::clone(self),
             id,
@@ -124,6 +128,7 @@ impl Shared {
                 return;
             };
             let answered = matches!(ended, Ended::Result(_) | Ended::Error(_) | Ended::TooLong { .. });
+            server.note_credentials(&ended, bearer);
             let end = shared.call_end(ended, server, &route);
             let problem = match &end {
                 CallEnd::Failed(error) => Some(error.message()),
@@ -165,6 +170,12 @@ impl Shared {
             Ended::TooLong { bytes } => {
                 let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
                 Error::new(ErrorCode::TooLarge, message)
+            }
+            Ended::Failed(error)
+                if error.code() == ErrorCode::ConnectionLost && !error.message().contains("unknown") =>
+            {
+                let message = format!("{} failed: {error}; its outcome is unknown", of());
+                Error::new(error.code(), message)
             }
             Ended::Failed(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
             Ended::Lost(error) => {

@@ -18,6 +18,7 @@ use crate::guard::headers::Credential;
 use crate::host::Clock;
 use crate::json;
 use crate::limits::Timeout;
+use crate::protocol::codes::UNSUPPORTED_VERSION;
 use crate::protocol::handshake::{self, Established};
 use crate::protocol::message::{self, Message, Params};
 use crate::protocol::peer::{INITIALIZE, Patience};
@@ -60,16 +61,26 @@ impl Attempt<'_> {
     /// # Errors
     /// Whatever kept the server from answering; secrets are already out of the text.
     pub(super) async fn run(self) -> Result<Connected> {
-        let redactor = Arc::clone(&self.context.redactor);
-        let limit = self.timeout.duration();
-        let target = self.target;
-        self.steps().await.map_err(|error| {
-            if let Target::Remote(remote, _) = target {
-                // What was remembered of it may be what went wrong.
-                era::forget(remote);
+        let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
+        let remembered = match self.target {
+            Target::Remote(remote, ProtocolMode::Auto) => era::known(remote, ProtocolMode::Auto).is_some(),
+            _ => false,
+        };
+        let mut outcome = self.steps(&deadline).await;
+        if let (Err(error), Target::Remote(remote, _)) = (&outcome, self.target) {
+            era::forget(remote);
+            // What was remembered of it may be what went wrong: it is asked anew, once.
+            let is_about_the_era = matches!(
+                error.code(),
+                ErrorCode::ServerError | ErrorCode::InvalidResponse | ErrorCode::ConnectionLost
+            );
+            if remembered && is_about_the_era {
+                outcome = self.steps(&deadline).await;
             }
-            let mut message = redactor.redact(error.message());
-            if let (ErrorCode::Timeout, Some(limit)) = (error.code(), limit) {
+        }
+        outcome.map_err(|error| {
+            let mut message = self.context.redactor.redact(error.message());
+            if let (ErrorCode::Timeout, Some(limit)) = (error.code(), self.timeout.duration()) {
                 // Writing to a string cannot fail.
                 let _ = write!(message, " after {} ms", limit.as_millis());
             }
@@ -77,27 +88,26 @@ impl Attempt<'_> {
         })
     }
 
-    async fn steps(self) -> Result<Connected> {
+    async fn steps(&self, deadline: &Deadline) -> Result<Connected> {
         if self.tasks.closing.is_cancelled() {
             return Err(Error::new(ErrorCode::Closed, CLOSED));
         }
-        let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
         let (connection, opened) = match self.target {
             Target::Child(launch) => {
-                let transport = self.within(&deadline, "start", self.start(launch)).await?;
+                let transport = self.within(deadline, "start", self.start(launch)).await?;
                 (
                     Connection::start(transport, self.context.clone(), self.tasks.clone()),
                     None,
                 )
             }
-            Target::Remote(remote, mode) => self.within(&deadline, "answer", self.reach(remote, mode)).await?,
+            Target::Remote(remote, mode) => self.within(deadline, "answer", self.reach(remote, mode)).await?,
         };
         let established = match opened {
             Some(established) => established,
-            None => shake_hands(&connection, &deadline).await?,
+            None => shake_hands(&connection, deadline, self.pinned()).await?,
         };
         let mut listing = Listing::new(self.projected_name, self.options.listing);
-        list(&connection, &established, &deadline, &mut listing).await?;
+        list(&connection, &established, deadline, &mut listing).await?;
         let (mut tools, mut diagnostics) = listing.finish();
         if established.revision.era() == Era::Stateless {
             tools.retain(|tool| {
@@ -126,6 +136,14 @@ impl Attempt<'_> {
             diagnostics,
             took: deadline.elapsed(),
         })
+    }
+
+    /// The revision that alone will do.
+    fn pinned(&self) -> Option<Revision> {
+        match self.target {
+            Target::Remote(_, ProtocolMode::Pin(revision)) => Some(revision),
+            _ => None,
+        }
     }
 
     /// A step that knows no time limit of its own.
@@ -191,6 +209,9 @@ impl Attempt<'_> {
         // Before anybody is asked for a secret, and before any socket.
         allowed.check(remote.configured.url())?;
         let token = self.context.listener.credential(&self.context.server).await?;
+        if let Some(token) = &token {
+            self.context.redactor.learn(token);
+        }
         let credential = token.as_deref().map(Credential::bearer).transpose()?;
         let listener = Arc::clone(&self.context.listener);
         let client = self
@@ -221,9 +242,10 @@ impl Attempt<'_> {
             ProtocolMode::Pin(revision) => revision,
             ProtocolMode::Auto | ProtocolMode::Legacy => Revision::NEWEST,
         };
+        let mut insisted = false;
         loop {
             let envelope = handshake::envelope(revision, CLIENT_NAME, CLIENT_VERSION);
-            let text = message::request(0, DISCOVER, &Params::new(), None, &envelope);
+            let text = message::request(u64::from(insisted), DISCOVER, &Params::new(), None, &envelope);
             let (status, reply) = discover(endpoint, &*self.context.clock, revision, &text).await?;
             let probed = Probed::Reply {
                 status,
@@ -248,6 +270,11 @@ impl Attempt<'_> {
                     continue;
                 }
                 probe::Next::RetryWithVersion(_) => "it refuses the revision that it says it speaks".to_owned(),
+                // Some refuse the very revision that they list, once.
+                probe::Next::Fail(Failure::Refused(error)) if error.code == UNSUPPORTED_VERSION && !insisted => {
+                    insisted = true;
+                    continue;
+                }
                 probe::Next::Fail(failure) => return Err(refused(failure)),
             };
             return Err(Error::new(ErrorCode::InvalidResponse, failure));
@@ -278,13 +305,22 @@ fn refused(failure: Failure) -> Error {
     }
 }
 
-async fn shake_hands(connection: &Connection, deadline: &Deadline) -> Result<Established> {
-    let params = handshake::initialize_params(CLIENT_NAME, CLIENT_VERSION);
+async fn shake_hands(connection: &Connection, deadline: &Deadline, pinned: Option<Revision>) -> Result<Established> {
+    let offer = pinned.unwrap_or(Revision::NEWEST_SESSION);
+    let params = handshake::initialize_params(offer, CLIENT_NAME, CLIENT_VERSION);
     let result = answer(
         INITIALIZE,
         connection.ask(INITIALIZE, params, deadline.patience()).await,
     )?;
     let established = handshake::read_initialize_result(&result)?;
+    if pinned.is_some_and(|pinned| pinned != established.revision) {
+        let message = format!(
+            "it speaks {}, not the pinned {}",
+            established.revision.name(),
+            offer.name()
+        );
+        return Err(Error::new(ErrorCode::InvalidResponse, message));
+    }
     connection.settle(established.revision).await;
     connection.notify("notifications/initialized", Params::new()).await;
     Ok(established)

@@ -17,7 +17,8 @@ pub(super) fn value(result: &RawValue, check: impl FnOnce(&RawValue) -> Result<(
             "the answer to `tools/call` is not an object",
         )
     })?;
-    if let Some(kind) = object.string("resultType").filter(|kind| kind != "complete") {
+    if let Some(kind) = object.get("resultType").filter(|kind| kind.get() != "\"complete\"") {
+        let kind = json::string_lossy(kind.get()).unwrap_or_default();
         let message = format!(
             "it answered with a result of type {}, which cannot be used",
             json::quote_short(&kind)

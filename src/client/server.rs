@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::connection::{Connection, Figures};
 use super::options::ServerConfig;
-use crate::error::Error;
+use crate::driver::Ended;
+use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
 use crate::json;
 use crate::protocol::handshake::Established;
@@ -16,6 +17,16 @@ pub(super) struct Server {
     pub(super) redactor: Arc<Redactor>,
     pub(super) state: Mutex<State>,
     pub(super) figures: Figures,
+    pub(super) credentials: Mutex<Credentials>,
+}
+
+/// What is known of the credentials of calls. They are secret, so that there is no `Debug`.
+#[derive(Default)]
+pub(super) enum Credentials {
+    #[default]
+    Fine,
+    /// The server refused these; nothing where there were none.
+    Refused { bearer: Option<String> },
 }
 
 pub(super) enum State {
@@ -38,12 +49,48 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Refused credentials are not tried again; others are.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub(super) fn check_credentials(&self, bearer: Option<&str>) -> Result<()> {
+        match &*self.credentials() {
+            Credentials::Refused { bearer: refused } if bearer.is_none() || refused.as_deref() == bearer => {
+                let name = json::quote(&self.config.name);
+                let message = format!("MCP server {name} is unavailable: it refused these credentials");
+                Err(Error::new(ErrorCode::Unavailable, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Learns from the end of a call whether its credentials are any good.
+    pub(super) fn note_credentials(&self, ended: &Ended, bearer: Option<String>) {
+        let mut credentials = self.credentials();
+        match ended {
+            Ended::Failed(error) if error.code() == ErrorCode::Unauthorized => {
+                *credentials = Credentials::Refused { bearer };
+            }
+            Ended::Result(_) | Ended::Error(_) => *credentials = Credentials::Fine,
+            _ => {}
+        }
+    }
+
+    fn is_refused(&self) -> bool {
+        matches!(*self.credentials(), Credentials::Refused { .. })
+    }
+
+    fn credentials(&self) -> MutexGuard<'_, Credentials> {
+        self.credentials.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn to_json(&self) -> String {
         let state = self.state();
         let (name, live, cause) = match &*state {
             State::Connecting => ("connecting", None, None),
             State::Ready(live) => match live.connection.lost() {
                 Some(error) => ("unavailable", Some(live), Some(Arc::clone(error))),
+                None if self.is_refused() => ("unavailable", Some(live), None),
                 None => ("ready", Some(live), None),
             },
             State::Unavailable(error) => ("unavailable", None, Some(Arc::clone(error))),

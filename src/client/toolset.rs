@@ -87,6 +87,7 @@ impl Toolset {
                     projected_name: kept.name,
                     state: Mutex::new(State::Connecting),
                     figures: Figures::default(),
+                    credentials: Mutex::default(),
                 })
             })
             .collect();

@@ -1,6 +1,9 @@
 //! Keeps secrets out of what we say. A server may print what it was given; before its text becomes part of a diagnostic
 //! or an error of ours, every configured value in it and every bearer token is blanked out.
 
+use std::collections::VecDeque;
+use std::sync::{PoisonError, RwLock};
+
 use crate::json;
 use crate::limits;
 
@@ -12,6 +15,8 @@ const BEARER: &str = "bearer";
 pub(crate) struct Redactor {
     /// Longest first, so that no value is cut short by one that it contains.
     secrets: Vec<String>,
+    /// Credentials that came later, the most recent ones.
+    learned: RwLock<VecDeque<String>>,
 }
 
 impl Redactor {
@@ -24,17 +29,41 @@ impl Redactor {
             .collect();
         secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
-        Self { secrets }
+        Self {
+            secrets,
+            learned: RwLock::default(),
+        }
+    }
+
+    /// Takes in a credential that was given later.
+    pub(crate) fn learn(&self, secret: &str) {
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        if learned.iter().any(|known| known == secret) {
+            return;
+        }
+        if learned.len() == limits::LEARNED_CREDENTIALS {
+            learned.pop_front();
+        }
+        learned.push_back(secret.to_owned());
     }
 
     pub(crate) fn redact(&self, text: &str) -> String {
-        let blanked = self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            if text.contains(secret.as_str()) {
-                text.replace(secret.as_str(), BLANK)
+        let blank = |text: String, secret: &str| {
+            if text.contains(secret) {
+                text.replace(secret, BLANK)
             } else {
                 text
             }
-        });
+        };
+        let blanked = self
+            .secrets
+            .iter()
+            .fold(text.to_owned(), |text, secret| blank(text, secret));
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        let blanked = learned
+            .iter()
+            .filter(|secret| !secret.is_empty())
+            .fold(blanked, |text, secret| blank(text, secret));
         blank_bearer_tokens(&blanked)
     }
 }

@@ -18,14 +18,14 @@ pub(crate) struct Established {
 }
 
 /// The `params` of `initialize`. A capability is declared only with a handler behind it, and there is none yet.
-pub(crate) fn initialize_params(client_name: &str, client_version: &str) -> Params {
+pub(crate) fn initialize_params(offer: Revision, client_name: &str, client_version: &str) -> Params {
     let client_info = format!(
         "{{\"name\":{},\"version\":{}}}",
         json::quote(client_name),
         json::quote(client_version)
     );
     Params::new()
-        .text("protocolVersion", Revision::NEWEST_SESSION.name())
+        .text("protocolVersion", offer.name())
         .raw("capabilities", "{}")
         .raw("clientInfo", &client_info)
 }
@@ -147,7 +147,13 @@ mod tests {
 
     #[test]
     fn the_offer_is_the_newest_revision_with_a_handshake() {
-        let line = super::super::message::request(0, "initialize", &initialize_params("espalier", "1"), None, "");
+        let line = super::super::message::request(
+            0,
+            "initialize",
+            &initialize_params(Revision::NEWEST_SESSION, "espalier", "1"),
+            None,
+            "",
+        );
         assert!(line.contains(r#""params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"espalier","version":"1"}}"#), "{line}");
     }
 }

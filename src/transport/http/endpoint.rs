@@ -101,9 +101,12 @@ impl Endpoint {
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
-            String::from_utf8_lossy(error.as_bytes()).into_owned()
-        })))
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Ok(Ok(match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        }))
     }
 
     pub(crate) fn redacted(&self, error: &Error) -> Error {

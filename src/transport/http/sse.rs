@@ -195,6 +195,7 @@ impl Wire {
             ) {
                 Verdict::Accepted => Ok(()),
                 Verdict::RetryAfter(_, wait) => {
+                    let wait = wait.clamp(limits::SHORTEST_RETRY, limits::LONGEST_WAIT);
                     self.clock.sleep_until(self.clock.now() + wait).await;
                     continue;
                 }

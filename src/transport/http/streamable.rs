@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::endpoint::{Ask, Endpoint};
@@ -53,6 +53,8 @@ struct Wire {
     session: RwLock<Session>,
     /// Held while a session is renewed: whoever comes next finds a new one.
     renewal: AsyncMutex<()>,
+    /// Told of each new session after the first.
+    renewed: Notify,
     opening: Mutex<Option<String>>,
 }
 
@@ -84,6 +86,7 @@ impl StreamableTransport {
             revision: RwLock::new(revision),
             session: RwLock::default(),
             renewal: AsyncMutex::new(()),
+            renewed: Notify::new(),
             opening: Mutex::new(None),
         };
         Self {
@@ -213,7 +216,9 @@ async fn first_event(mut body: Body, max_bytes: usize) -> Option<String> {
         decoder.push(&chunk);
         while let Some(item) = decoder.pop() {
             match item {
-                SseItem::Event { data, .. } if answers(&data, 0) => return Some(data),
+                SseItem::Event { data, .. } if matches!(Message::parse(&data), Ok(Message::Response { .. })) => {
+                    return Some(data);
+                }
                 _ => {}
             }
         }
@@ -255,7 +260,10 @@ impl Wire {
                     let message = "its server forgot the session again right after a new one was opened";
                     return Err(self.endpoint.error(ErrorCode::Unavailable, message));
                 }
-                Attempt::Later(wait) => self.clock.sleep_until(self.clock.now() + wait).await,
+                Attempt::Later(wait) => {
+                    let wait = wait.clamp(limits::SHORTEST_RETRY, limits::LONGEST_WAIT);
+                    self.clock.sleep_until(self.clock.now() + wait).await;
+                }
             }
         }
     }
@@ -338,7 +346,7 @@ impl Wire {
 
     async fn take_json(&self, id: u64, body: Body) -> Result<()> {
         match self.endpoint.read(body).await? {
-            Ok(text) if answers(&text, id) => self.hand_over(Received::Message(text)).await,
+            Ok(text) if self.is_answer(&text, id) => self.hand_over(Received::Message(text)).await,
             Ok(_) => {
                 let message = "its reply holds no answer to the request";
                 return Err(self.endpoint.error(ErrorCode::InvalidResponse, message));
@@ -386,12 +394,16 @@ impl Wire {
     /// Reads events until the stream ends, or the request is answered: then it says so.
     async fn drain(&self, mut body: Body, answered_by: Option<u64>, cursor: &mut Cursor) -> bool {
         let mut decoder = SseDecoder::new(self.endpoint.max_message_bytes);
+        // An event is reported at its end. One that has none must not be waited for.
+        let mut unended = 0;
         while let Some(Ok(chunk)) = body.next().await {
             decoder.push(&chunk);
+            unended += chunk.len();
             while let Some(item) = decoder.pop() {
+                unended = 0;
                 match item {
                     SseItem::Event { event, data } if event.as_deref().is_none_or(|kind| kind == "message") => {
-                        let is_answer = answered_by.is_some_and(|id| answers(&data, id));
+                        let is_answer = answered_by.is_some_and(|id| self.is_answer(&data, id));
                         self.hand_over(Received::Message(data)).await;
                         if is_answer {
                             return true;
@@ -408,6 +420,15 @@ impl Wire {
                     SseItem::Event { .. } | SseItem::Empty => {}
                 }
             }
+            if unended > self.endpoint.max_message_bytes.saturating_add(limits::READ_CHUNK) {
+                let bytes = unended as u64;
+                self.hand_over(Received::TooLong {
+                    bytes,
+                    answers: answered_by,
+                })
+                .await;
+                return answered_by.is_some();
+            }
         }
         false
     }
@@ -422,7 +443,12 @@ impl Wire {
                     failures = 0;
                     self.drain(body, None, &mut cursor).await;
                 }
-                Ok(None) => return,
+                Ok(None) => {
+                    // None is offered, or none to this session any more.
+                    self.renewed.notified().await;
+                    cursor = Cursor::default();
+                    continue;
+                }
                 Err(_) => failures += 1,
             }
             let wait = cursor.retry * 2_u32.pow(failures.min(5));
@@ -503,6 +529,7 @@ impl Wire {
         if self.generation() != gone {
             return Ok(());
         }
+        self.session.write().unwrap_or_else(PoisonError::into_inner).id = None;
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(opening) = opening else {
             return Err(self
@@ -528,6 +555,7 @@ impl Wire {
         drop(self.endpoint.read(response.body).await?);
         self.post_quietly(&message::notification(INITIALIZED, &Params::new()))
             .await;
+        self.renewed.notify_waiters();
         Ok(())
     }
 
@@ -620,6 +648,13 @@ impl Wire {
         self.session.read().unwrap_or_else(PoisonError::into_inner).generation
     }
 
+    /// Whether a text is the answer to this request, or holds it where arrays of messages are allowed.
+    fn is_answer(&self, text: &str, id: u64) -> bool {
+        let revision = *self.revision.read().unwrap_or_else(PoisonError::into_inner);
+        let holds = || json::array(text).is_some_and(|messages| messages.iter().any(|m| answers(m.get(), id)));
+        answers(text, id) || (revision.is_some_and(Revision::has_batches) && holds())
+    }
+
     fn refusal(&self, what: &str) -> Error {
         self.endpoint.error(ErrorCode::Unauthorized, format!("it {what}"))
     }
@@ -672,8 +707,7 @@ fn mirror_in(headers: &mut HeaderMap, method: &'static str, mirror: &Mirror) {
     }
 }
 
-/// Whether a text is, or holds, the answer to this request.
+/// Whether a text is the answer to this request.
 fn answers(text: &str, id: u64) -> bool {
-    let is_answer = |text: &str| matches!(Message::parse(text), Ok(Message::Response { id: Some(answered), .. }) if answered.number() == Some(id));
-    is_answer(text) || json::array(text).is_some_and(|messages| messages.iter().any(|message| is_answer(message.get())))
+    matches!(Message::parse(text), Ok(Message::Response { id: Some(answered), .. }) if answered.number() == Some(id))
 }
