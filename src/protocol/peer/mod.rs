@@ -153,6 +153,7 @@ impl<W> Peer<W> {
     /// From here on each request says this of itself, and requests of the other side are not answered: the stateless era.
     pub(crate) fn set_envelope(&mut self, members: String) {
         self.envelope = members;
+        self.next_id = self.next_id.max(IDS_OF_PROBES);
     }
 
     /// From here on the rules of this revision hold.
@@ -411,6 +412,8 @@ impl Patience {
     }
 }
 
+/// Ids that the questions about the era may have had already: no id is used twice.
+const IDS_OF_PROBES: u64 = 2;
 /// The opening request of the session era.
 pub(crate) const INITIALIZE: &str = "initialize";
 

@@ -305,7 +305,7 @@ fn the_stateless_era_says_everything_with_each_request_and_answers_nothing() {
     side.call("a", 10, patience(60), Duration::ZERO);
     let sent = side.actions();
     assert!(
-        sent[0].contains(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":0}"#),
+        sent[0].contains(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":2}"#),
         "{sent:?}"
     );
     assert!(side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).is_empty());

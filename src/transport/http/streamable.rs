@@ -65,6 +65,8 @@ struct Session {
     id: Option<SessionId>,
     /// Who issued the id.
     issuer: Option<url::Url>,
+    /// Whether the server said that it does not know it any more.
+    is_gone: bool,
 }
 
 /// What became of one attempt to send.
@@ -435,6 +437,19 @@ impl Wire {
 
     /// The stream that a server may offer for what nobody asked for. It ends with the connection.
     async fn listen(&self) {
+        loop {
+            // A new session has a stream of its own.
+            tokio::select! {
+                () = self.renewed.notified() => {}
+                () = self.listen_in_session() => {
+                    self.renewed.notified().await;
+                }
+            }
+        }
+    }
+
+    /// Ends when the server offers no stream, or its stream failed too often.
+    async fn listen_in_session(&self) {
         let mut cursor = Cursor::default();
         let mut failures = 0;
         while failures < limits::MAX_STREAM_FAILURES {
@@ -443,12 +458,7 @@ impl Wire {
                     failures = 0;
                     self.drain(body, None, &mut cursor).await;
                 }
-                Ok(None) => {
-                    // None is offered, or none to this session any more.
-                    self.renewed.notified().await;
-                    cursor = Cursor::default();
-                    continue;
-                }
+                Ok(None) => return,
                 Err(_) => failures += 1,
             }
             let wait = cursor.retry * 2_u32.pow(failures.min(5));
@@ -529,7 +539,7 @@ impl Wire {
         if self.generation() != gone {
             return Ok(());
         }
-        self.session.write().unwrap_or_else(PoisonError::into_inner).id = None;
+        self.session.write().unwrap_or_else(PoisonError::into_inner).is_gone = true;
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(opening) = opening else {
             return Err(self
@@ -566,6 +576,7 @@ impl Wire {
         })?;
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
         session.generation += 1;
+        session.is_gone = false;
         session.issuer = id.is_some().then_some(from);
         session.id = id;
         Ok(())
@@ -573,8 +584,9 @@ impl Wire {
 
     /// Ends the session, if there is one: once, and without waiting for long.
     async fn end_session(&self) {
+        let is_gone = self.session.read().unwrap_or_else(PoisonError::into_inner).is_gone;
         let issued = self.issued();
-        if issued.is_empty() {
+        if is_gone || issued.is_empty() {
             return;
         }
         let headers = self.common_headers(rules::ACCEPT_REPLY);
