@@ -138,7 +138,7 @@ describe('wrong options', () => {
     ['a negative catalogue', { maxCatalogBytes: -1 }, /maxCatalogBytes/],
     ['messages of no size', { maxMessageBytes: Number.NaN }, /maxMessageBytes/],
     ['a filter that is a list', { tools: ['a'] }, /tools/],
-    ['a filter with a misspelt member', { tools: { alow: [] } }, /alow/],
+    ['a filter with a misspelt member', { tools: { allowed: [] } }, /allowed/],
     ['a filter with a member too many', { tools: { allow: [], blocked: [] } }, /blocked/],
     ['a filter that is a map', { tools: new Map([['allow', []]]) }, /tools/],
     ['a filter that allows text', { tools: { allow: 'a' } }, /allow/],

@@ -141,7 +141,6 @@ describe('an `onProgress` that ends in an odd way changes nothing for what comes
     [
       'it throws an object that has no text',
       () => {
-        // oxlint-disable-next-line typescript/only-throw-error -- what users do
         throw Object.create(null);
       },
       /onProgress threw/,

@@ -111,7 +111,6 @@ describe('arguments that cannot be JSON', () => {
       'a toJSON that throws an object without text',
       () => ({
         toJSON: () => {
-          // oxlint-disable-next-line typescript/only-throw-error -- what users do
           throw Object.create(null);
         },
       }),

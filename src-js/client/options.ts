@@ -98,14 +98,14 @@ function encode(what: string, read: () => unknown): string {
 /** The spelling of numbers that JSON does not have; the core knows it. */
 const NUMBER = '\u0000number';
 
-const PLAIN = ['[object Object]', '[object Array]'];
+const PLAIN = new Set(['[object Object]', '[object Array]']);
 
 // What JSON would drop or blur reaches the core by name, so that it is refused by name.
 function spell(_key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) return { [NUMBER]: String(value) };
   // A map, a set and their like have no members to write, and would count as empty.
   const kind = Object.prototype.toString.call(value);
-  if (typeof value === 'object' && value !== null && !PLAIN.includes(kind)) return { [kind]: true };
+  if (typeof value === 'object' && value !== null && !PLAIN.has(kind)) return { [kind]: true };
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
     return { [typeof value]: true };
   return value;

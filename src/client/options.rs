@@ -463,7 +463,7 @@ mod tests {
             (r#"{"timeoutMs":{"\u0000number":"NaN"}}"#, "timeoutMs"),
             (r#"{"timeoutMs":"Infinity"}"#, "timeoutMs must be a number"),
             (r#"{"timeoutMs":{"number":"Infinity"}}"#, "timeoutMs must be a number"),
-            (r#"{"tools":{"alow":["x"]}}"#, "tools.alow"),
+            (r#"{"tools":{"allowed":["x"]}}"#, "tools.allowed"),
             (r#"{"maxMessageBytes":1000000000}"#, "maxMessageBytes"),
             (r#"{"timeoutMs":"5"}"#, "timeoutMs must be a number"),
             (r#"{"maxTools":1.5}"#, "maxTools"),

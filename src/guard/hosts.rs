@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_are_other_hosts() {
+    fn similar_names_are_other_hosts() {
         let allowed = AllowedHosts::only(["mcp.example", "127.0.0.1", "localhost", "::1"]);
         for host in [
             "mcp.example.evil.example",
