@@ -12,6 +12,7 @@ export const serverFields: string[] = Object.keys({
   env: true,
   cwd: true,
   timeoutMs: true,
+  protocol: true,
 } satisfies Record<Exclude<keyof StdioServer, 'type'>, true>);
 
 export const options: string[] = Object.keys({

@@ -17,6 +17,8 @@ export interface StdioServerConfig {
   cwd?: string;
   /** In place of {@link McpOptions.timeoutMs} for this server and its calls. */
   timeoutMs?: number;
+  /** In place of {@link McpOptions.protocol} for this server. Over stdio only the session era is spoken in this version. */
+  protocol?: McpProtocol;
 }
 
 /** A server that is reached by URL. This version connects to `streamable-http`; of `sse` it says that it does not. */
@@ -35,8 +37,8 @@ export interface RemoteServerConfig {
 }
 
 /**
- * Which era a remote server is spoken to in: found out (`auto`), the session era without asking (`legacy`), or one
- * revision and no other.
+ * Which era a server is spoken to in: found out (`auto`), the session era without asking (`legacy`), or one revision and no
+ * other.
  */
 export type McpProtocol = 'auto' | 'legacy' | { pin: string };
 
@@ -89,7 +91,7 @@ export interface McpOptions {
   maxCatalogBytes?: number;
   /** How many bytes one message of a server may take, 64 MiB by default. A larger one fails its call only. */
   maxMessageBytes?: number;
-  /** Which era remote servers are spoken to in; `'auto'` by default. */
+  /** Which era servers are spoken to in; `'auto'` by default. */
   protocol?: McpProtocol;
   /**
    * The hosts that remote servers may be on, checked before any socket opens and on every redirect; without it, any. A

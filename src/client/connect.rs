@@ -51,7 +51,7 @@ pub(super) struct Attempt<'a> {
 
 #[derive(Clone, Copy)]
 pub(super) enum Target<'a> {
-    Child(&'a Launch),
+    Child(&'a Launch, ProtocolMode),
     Remote(&'a Remote, ProtocolMode),
 }
 
@@ -93,7 +93,13 @@ impl Attempt<'_> {
             return Err(Error::new(ErrorCode::Closed, CLOSED));
         }
         let (connection, opened) = match self.target {
-            Target::Child(launch) => {
+            Target::Child(launch, mode) => {
+                if let ProtocolMode::Pin(revision) = mode
+                    && revision.era() == Era::Stateless
+                {
+                    let message = format!("{} is not spoken over stdio in this version", revision.name());
+                    return Err(Error::new(ErrorCode::Unavailable, message));
+                }
                 let transport = self.within(deadline, "start", self.start(launch)).await?;
                 (
                     Connection::start(transport, self.context.clone(), self.tasks.clone()),
@@ -141,7 +147,9 @@ impl Attempt<'_> {
     /// The revision that alone will do.
     fn pinned(&self) -> Option<Revision> {
         match self.target {
-            Target::Remote(_, ProtocolMode::Pin(revision)) => Some(revision),
+            Target::Child(_, ProtocolMode::Pin(revision)) | Target::Remote(_, ProtocolMode::Pin(revision)) => {
+                Some(revision)
+            }
             _ => None,
         }
     }

@@ -198,13 +198,14 @@ impl Shared {
         let Some(server) = self.servers.get(index) else {
             return Vec::new();
         };
+        let mode = server.config.protocol.unwrap_or(self.options.protocol);
         let target = match &server.config.endpoint {
-            Endpoint::Stdio(launch) if self.options.stdio => Target::Child(launch),
+            Endpoint::Stdio(launch) if self.options.stdio => Target::Child(launch, mode),
             Endpoint::Remote(remote) => {
                 for name in &remote.ignored {
                     self.listener.diagnostic(headers::ignored(&server.config.name, name));
                 }
-                Target::Remote(remote, server.config.protocol.unwrap_or(self.options.protocol))
+                Target::Remote(remote, mode)
             }
             Endpoint::Stdio(_) => return self.refuse(server),
         };

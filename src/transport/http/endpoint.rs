@@ -24,7 +24,7 @@ pub(crate) struct Endpoint {
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) client: Arc<dyn HttpClient>,
     pub(crate) max_message_bytes: usize,
-    /// Asked for before the first byte.
+    /// Asked for before the first byte, and newer with each call.
     pub(crate) credential: RwLock<Option<Credential>>,
     pub(crate) tell: Box<dyn Fn(Diagnostic) + Send + Sync>,
     /// Origins that it was told of that headers are withheld from them.
@@ -86,6 +86,16 @@ impl Endpoint {
                 }
             }
         }
+    }
+
+    /// What goes with no call of its own, a stream or the end of a session, has the newest token.
+    ///
+    /// # Errors
+    /// `unauthorized` for a token that cannot be sent.
+    pub(crate) fn renew_credential(&self, token: &str) -> Result<()> {
+        let credential = Credential::bearer(token)?;
+        *self.credential.write().unwrap_or_else(PoisonError::into_inner) = Some(credential);
+        Ok(())
     }
 
     /// A whole body as text, unless it is over the limit: then how long it was when it went over.

@@ -165,6 +165,9 @@ impl Wire {
 
     async fn try_post(&self, text: &str, payload: Payload, bearer: Option<String>) -> Result<()> {
         let credential = bearer.as_deref().map(Credential::bearer).transpose()?;
+        if let Some(token) = &bearer {
+            self.endpoint.renew_credential(token)?;
+        }
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(rules::ACCEPT_REPLY));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(rules::CONTENT_TYPE));

@@ -38,6 +38,8 @@ pub(crate) struct StreamableTransport {
     exchanges: JoinSet<()>,
     /// The exchange of each request under way.
     running: HashMap<u64, AbortHandle>,
+    /// At how many of them those that ended are let go of.
+    reap_at: usize,
     /// Closed once the server took the last notification that later messages have to come after.
     barrier: Option<watch::Receiver<()>>,
 }
@@ -96,6 +98,7 @@ impl StreamableTransport {
             received,
             exchanges: JoinSet::new(),
             running: HashMap::new(),
+            reap_at: limits::EXCHANGES_BEFORE_REAPING,
             barrier: None,
         }
     }
@@ -103,6 +106,8 @@ impl StreamableTransport {
     fn reap(&mut self) {
         while self.exchanges.try_join_next().is_some() {}
         self.running.retain(|_, exchange| !exchange.is_finished());
+        // Looked through again once there are twice as many, so that it costs each request a constant share.
+        self.reap_at = (self.running.len() * 2).max(limits::EXCHANGES_BEFORE_REAPING);
     }
 }
 
@@ -113,7 +118,7 @@ impl Transport for StreamableTransport {
         let Outgoing { text, kind } = outgoing;
         match kind {
             OutgoingKind::Request { id, method, mirror } => {
-                if self.running.len() >= limits::EXCHANGES_BEFORE_REAPING {
+                if self.running.len() >= self.reap_at {
                     self.reap();
                 }
                 let exchange = self.exchanges.spawn(async move {
@@ -246,6 +251,9 @@ impl Wire {
 
     async fn try_request(&self, id: u64, method: &'static str, mirror: Mirror, text: &str) -> Result<()> {
         let credential = mirror.bearer.as_deref().map(Credential::bearer).transpose()?;
+        if let Some(token) = &mirror.bearer {
+            self.endpoint.renew_credential(token)?;
+        }
         if method == INITIALIZE {
             *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
         }
