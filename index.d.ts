@@ -3,6 +3,7 @@
 // Connecting servers and calling their tools.
 export { mcpTools } from './dist/index.js';
 export type {
+  McpFetch,
   McpOptions,
   McpProtocol,
   McpServerConfig,

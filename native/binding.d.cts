@@ -21,11 +21,17 @@ export declare class NativeMemoryStore {
 export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
   /** Connects the servers: two JSON texts. Ends with the catalogue. */
-  connect(id: number, servers: string, options: string, hearsStderr: boolean, givesCredentials: boolean): void
+  connect(id: number, servers: string, options: string, hearsStderr: boolean, givesCredentials: boolean, fetches: boolean): void
   /** Calls a tool by its projected name with the JSON text of its arguments. */
   call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, bearer?: string | undefined | null): void
   /** Answers a question: with a credential, with why there is none, or with nothing. */
   answer(id: number, credential?: string | undefined | null, problem?: string | undefined | null): void
+  /** The head of the answer to the request `id`: its headers are names and values in turn, a character for each byte. */
+  fetchHead(id: number, status: number, headers: Array<string>): void
+  /** The chunk that was asked for, or the end. */
+  fetchChunk(id: number, chunk?: Uint8Array | undefined | null): void
+  /** There is no answer to the request `id`, or no more of it. */
+  fetchFailed(id: number, reason: string): void
   /** Gives up a call, which then ends as aborted unless it has ended already. */
   cancel(id: number, tool: string): void
   /** Closes all connections. Ends when nothing is left running; until then the process is kept alive in any case. */
@@ -57,7 +63,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {

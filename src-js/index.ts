@@ -10,6 +10,7 @@ export type {
   AnyTool,
   Diagnostic,
   McpConnectionStore,
+  McpFetch,
   McpOptions,
   McpProgress,
   McpProtocol,

@@ -30,6 +30,7 @@ export const options: string[] = Object.keys({
   blockPrivateAddresses: true,
   proxy: true,
   ca: true,
+  fetch: true,
   storage: true,
   session: true,
   signal: true,

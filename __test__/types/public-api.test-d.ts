@@ -56,6 +56,7 @@ export const options: McpOptions = {
   maxTools: 100,
   maxCatalogBytes: 1_000_000,
   maxMessageBytes: 1_000_000,
+  fetch,
   tools: { allow: ['read'] },
   storage: createMemoryMcpConnectionStore(),
   session: { user: 1 },

@@ -16,6 +16,7 @@ import type {
   McpToolCallOptions,
   McpToolset,
 } from '../types/client.js';
+import { FetchBridge } from './fetch-bridge.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
 import { type CatalogEntry, buildTools, encodeArguments } from './tools.js';
 
@@ -112,12 +113,14 @@ class Toolset implements McpToolset {
   readonly #native: Connection;
   readonly #pending = new Map<number, Pending>();
   readonly #entries = new Map<string, CatalogEntry>();
+  readonly #fetches: FetchBridge | undefined;
   #lastId = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: McpOptions) {
     this.#options = options;
     this.#native = new native.NativeToolset(relay(this.#inbox));
+    if (options.fetch != null) this.#fetches = new FetchBridge(options.fetch, this.#native);
     this.#inbox.deliver = (events) => this.#deliver(events);
     killAtExit(this.#native);
   }
@@ -127,7 +130,14 @@ class Toolset implements McpToolset {
     const forget = signal && onAbort(signal, () => void this.close());
     try {
       const connected = this.#request((id) =>
-        this.#native.connect(id, settings.servers, settings.options, onStderr != null, auth != null),
+        this.#native.connect(
+          id,
+          settings.servers,
+          settings.options,
+          onStderr != null,
+          auth != null,
+          this.#fetches !== undefined,
+        ),
       );
       const text = valueText(await connected);
       throwIfAborted(signal);
@@ -172,6 +182,7 @@ class Toolset implements McpToolset {
     await this.#request((id) => this.#native.close(id));
     spareAtExit(this.#native);
     this.#native.release();
+    this.#fetches?.close();
     delete this.#inbox.deliver;
   }
 
@@ -282,6 +293,12 @@ class Toolset implements McpToolset {
       guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
     } else if (kind === 'credential') {
       void this.#giveCredential(id, event.server ?? '');
+    } else if (kind === 'fetch') {
+      void this.#fetches?.start(id, text ?? '{}');
+    } else if (kind === 'pull') {
+      this.#fetches?.pull(id);
+    } else if (kind === 'drop') {
+      this.#fetches?.drop(id);
     } else {
       guarded('onStderr', () => this.#options.onStderr?.(event.server ?? '', text ?? ''));
     }

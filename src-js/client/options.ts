@@ -21,7 +21,13 @@ const DATA = [
 ] as const satisfies readonly (keyof McpOptions)[];
 
 /** The options that are functions. */
-const CALLBACKS = ['onDiagnostic', 'onProgress', 'onStderr', 'auth'] as const satisfies readonly (keyof McpOptions)[];
+const CALLBACKS = [
+  'onDiagnostic',
+  'onProgress',
+  'onStderr',
+  'auth',
+  'fetch',
+] as const satisfies readonly (keyof McpOptions)[];
 
 const STORE_METHODS = ['list', 'save', 'remove'] as const satisfies readonly (keyof McpConnectionStore)[];
 
@@ -46,6 +52,7 @@ export function encodeOptions(options: McpOptions): string {
       throw wrong(`storage must be a connection store: its ${name} must be a function`);
     }
   }
+  if (options.fetch != null) checkFetch(options);
   const { allowedHosts } = options;
   const needsSession = options.auth != null || typeof allowedHosts === 'function';
   if (needsSession && options.session == null) {
@@ -55,6 +62,14 @@ export function encodeOptions(options: McpOptions): string {
     ...Object.fromEntries(DATA.map((name) => [name, options[name]])),
     ...(typeof allowedHosts === 'function' ? {} : { allowedHosts }),
   }));
+}
+
+/** What a `fetch` of the caller's cannot be held to must not look as if it held. */
+function checkFetch({ blockPrivateAddresses, proxy, ca }: McpOptions): void {
+  const why = 'cannot be kept with a fetch of your own, which opens its connections itself: set one of the two';
+  if (blockPrivateAddresses === true) throw wrong(`blockPrivateAddresses ${why}`);
+  if (proxy != null && proxy !== 'none') throw wrong(`proxy ${why}`);
+  if (ca != null) throw wrong(`ca ${why}`);
 }
 
 /** The servers as JSON text; with the hosts that a function allows for each of them. */

@@ -72,6 +72,15 @@ export interface Diagnostic {
   message: string;
 }
 
+/**
+ * Makes one HTTP request. The global `fetch` is one; so is a function around it. Whatever it resolves to needs `status`,
+ * `headers` and `body` as a `Response` has them. It must hand redirects back as they are, and stop when `signal` fires.
+ */
+export type McpFetch = (
+  url: URL,
+  init: { method: string; headers: Headers; body?: string; signal: AbortSignal; redirect: 'manual' },
+) => Promise<Response>;
+
 /** The options of `mcpTools`. */
 export interface McpOptions {
   /**
@@ -110,6 +119,11 @@ export interface McpOptions {
   proxy?: string;
   /** Certificates in PEM that are trusted besides the usual ones. */
   ca?: string | readonly string[];
+  /**
+   * Makes every HTTP request in place of the stack of this package; the rules about hosts, redirects, headers and sizes
+   * stay. Cannot be set together with `blockPrivateAddresses`, `ca` or a `proxy` other than `'none'`.
+   */
+  fetch?: McpFetch;
   /** Which tools are shown at all, by projected name or by the server's own; one of the two. */
   tools?: { allow: readonly string[]; block?: never } | { block: readonly string[]; allow?: never };
   /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */

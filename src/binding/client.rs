@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{FnArgs, Function};
+use napi::bindgen_prelude::{FnArgs, Function, Uint8Array};
 use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 use tokio::runtime::Handle;
 
 use super::callback::{KeepAlive, Mailbox};
 use super::constants;
+use super::fetch::FetchDesk;
 use super::host::{Hears, JsListener, NativeEvent, Questions};
 use super::runtime;
 use crate::client::call::Call;
 use crate::client::options::{Options, ServerConfig};
 use crate::client::toolset::Toolset;
 use crate::error::{Error, ErrorCode, Result};
+use crate::host::http::HttpClient;
 use crate::host::{CallEnd, Listener};
 use crate::limits::Timeout;
 use crate::transport::clock::SystemClock;
@@ -24,6 +26,7 @@ use crate::transport::clock::SystemClock;
 pub struct NativeToolset {
     mailbox: Arc<Mailbox<NativeEvent>>,
     questions: Arc<Questions>,
+    fetch: FetchDesk,
     runtime: Handle,
     /// There once the facade has connected; shared with the hook that runs when the environment ends.
     toolset: Arc<Mutex<Option<Toolset>>>,
@@ -44,6 +47,7 @@ impl NativeToolset {
         Ok(Self {
             mailbox: Arc::new(Mailbox::new(&deliver)?),
             questions: Arc::default(),
+            fetch: FetchDesk::default(),
             runtime: runtime::handle()?,
             toolset,
             keep_alive: Some(KeepAlive::new(env)?),
@@ -53,7 +57,15 @@ impl NativeToolset {
 
     /// Connects the servers: two JSON texts. Ends with the catalogue.
     #[napi(catch_unwind)]
-    pub fn connect(&self, id: i64, servers: String, options: String, hears_stderr: bool, gives_credentials: bool) {
+    pub fn connect(
+        &self,
+        id: i64,
+        servers: String,
+        options: String,
+        hears_stderr: bool,
+        gives_credentials: bool,
+        fetches: bool,
+    ) {
         let hears = Hears {
             stderr: hears_stderr,
             auth: gives_credentials,
@@ -63,7 +75,8 @@ impl NativeToolset {
             Arc::clone(&self.questions),
             hears,
         ));
-        let toolset = match open(&servers, &options, &listener, &self.runtime) {
+        let http = fetches.then(|| self.fetch.client(&self.mailbox));
+        let toolset = match open(&servers, &options, &listener, http, &self.runtime) {
             Ok(toolset) => toolset,
             Err(error) => return self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error))),
         };
@@ -113,6 +126,24 @@ impl NativeToolset {
             None => Ok(credential),
         };
         self.questions.answer(id, answer);
+    }
+
+    /// The head of the answer to the request `id`: its headers are names and values in turn, a character for each byte.
+    #[napi(catch_unwind)]
+    pub fn fetch_head(&self, id: i64, status: u16, headers: Vec<String>) {
+        self.fetch.head(id, status, &headers);
+    }
+
+    /// The chunk that was asked for, or the end.
+    #[napi(catch_unwind)]
+    pub fn fetch_chunk(&self, id: i64, chunk: Option<Uint8Array>) {
+        self.fetch.chunk(id, chunk.as_deref());
+    }
+
+    /// There is no answer to the request `id`, or no more of it.
+    #[napi(catch_unwind)]
+    pub fn fetch_failed(&self, id: i64, reason: String) {
+        self.fetch.failed(id, reason);
     }
 
     /// Gives up a call, which then ends as aborted unless it has ended already.
@@ -174,7 +205,13 @@ impl NativeToolset {
     }
 }
 
-fn open(servers: &str, options: &str, listener: &Arc<dyn Listener>, runtime: &Handle) -> Result<Toolset> {
+fn open(
+    servers: &str,
+    options: &str,
+    listener: &Arc<dyn Listener>,
+    http: Option<Arc<dyn HttpClient>>,
+    runtime: &Handle,
+) -> Result<Toolset> {
     let options = Options::parse(options, constants::stdio_is_enabled())?;
     let servers = ServerConfig::parse_all(servers)?;
     Toolset::new(
@@ -182,6 +219,7 @@ fn open(servers: &str, options: &str, listener: &Arc<dyn Listener>, runtime: &Ha
         options,
         Arc::clone(listener),
         Arc::new(SystemClock),
+        http,
         runtime.clone(),
     )
 }

@@ -29,6 +29,12 @@ pub enum NativeEventKind {
     Diagnostic,
     /// The credential for `server` is asked for, under the number `id`.
     Credential,
+    /// The HTTP request `id` is to be made through the user's `fetch`; `text` is its JSON text.
+    Fetch,
+    /// The next chunk of the answer to `id` is asked for.
+    Pull,
+    /// The HTTP request `id` is given up.
+    Drop,
     /// `server` wrote the line `text` to its standard error.
     Stderr,
 }
@@ -193,7 +199,7 @@ impl NativeEvent {
         }
     }
 
-    fn of(kind: NativeEventKind) -> Self {
+    pub(super) fn of(kind: NativeEventKind) -> Self {
         Self {
             kind,
             id: None,

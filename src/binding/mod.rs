@@ -6,6 +6,7 @@
 mod callback;
 mod client;
 mod constants;
+mod fetch;
 mod host;
 mod names;
 mod reply;

@@ -45,7 +45,7 @@ pub(super) struct Shared {
 }
 
 impl Toolset {
-    /// Reads the configuration. Nothing is started yet.
+    /// Reads the configuration. Nothing is started yet. Without an HTTP client, remote servers get one of our own.
     ///
     /// # Errors
     /// `invalid-option`.
@@ -54,14 +54,16 @@ impl Toolset {
         options: Options,
         listener: Arc<dyn Listener>,
         clock: Arc<dyn Clock>,
+        http: Option<Arc<dyn HttpClient>>,
         runtime: Handle,
     ) -> Result<Self> {
         let is_remote = |server: &ServerConfig| matches!(server.endpoint, Endpoint::Remote(_));
-        let http = if servers.iter().any(is_remote) {
-            let client: Arc<dyn HttpClient> = Arc::new(ReqwestClient::new(&options.http)?);
-            Some(client)
-        } else {
-            None
+        let http = match http {
+            None if servers.iter().any(is_remote) => {
+                let client: Arc<dyn HttpClient> = Arc::new(ReqwestClient::new(&options.http)?);
+                Some(client)
+            }
+            given => given,
         };
         let candidates: Vec<_> = servers
             .iter()

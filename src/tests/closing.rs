@@ -66,6 +66,7 @@ impl Story {
             Options::parse("{}", true).unwrap(),
             listener,
             Arc::new(SystemClock),
+            None,
             Handle::current(),
         )
         .unwrap();
