@@ -1,0 +1,132 @@
+// Servers on the official SDKs that speak both eras: for TypeScript, version 2, and for Rust. To build the latter takes
+// minutes, so its tests are there when `ESPALIER_SOAK` asks for the full count.
+
+import { AbortError } from 'espalier/node';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { connect } from '../helpers/connect.js';
+import { mcpError, rejection } from '../helpers/errors.js';
+import { buildRmcpServer, rmcpServer, sdkServer } from '../helpers/official.js';
+import { http, over, overBoth } from '../helpers/remote.js';
+import { until } from '../helpers/until.js';
+
+const BUILD_MS = 15 * 60_000;
+
+overBoth((stack) => {
+  describe.each([
+    ['both', 'auto', 'stateless', '2026-07-28'],
+    ['both', 'legacy', 'session', '2025-11-25'],
+    ['stateless', 'auto', 'stateless', '2026-07-28'],
+  ] as const)('a server of %s eras, with `%s`', (mode, protocol, era, protocolVersion) => {
+    it('connects, and its tools work', async () => {
+      const origin = await sdkServer('v2', mode);
+      const { toolset, diagnostics } = await connect([http(`${origin}/mcp`)], { ...over(stack), protocol });
+
+      expect(toolset.servers()).toMatchObject([
+        { state: 'ready', era, protocolVersion, serverInfo: { name: 'sdk-v2-fixture' } },
+      ]);
+      await expect(toolset.call('srv__echo', { text: '価格 — ✅' })).resolves.toBe('価格 — ✅');
+      await expect(toolset.call('srv__sum', { a: 2, b: 40 })).resolves.toEqual({ sum: 42 });
+      await expect(toolset.call('srv__mirror', { region: ' Zürich ' })).resolves.toBe(' Zürich ');
+      await mcpError(toolset.call('srv__fail', {}), 'tool-error');
+      await toolset.close();
+      expect(diagnostics).toEqual([]);
+    });
+
+    it('answers many calls at once, and reports progress', async () => {
+      const origin = await sdkServer('v2', mode);
+      const { toolset } = await connect([http(`${origin}/mcp`)], { ...over(stack), protocol });
+      const numbers = Array.from({ length: 64 }, (_, n) => n);
+
+      await expect(Promise.all(numbers.map((n) => toolset.call('srv__sum', { a: n, b: 1 })))).resolves.toEqual(
+        numbers.map((n) => ({ sum: n + 1 })),
+      );
+      const seen: number[] = [];
+      await toolset.call('srv__progress', {}, { onProgress: ({ progress }) => void seen.push(progress) });
+      expect(seen).toEqual([1, 2, 3]);
+    });
+
+    it('hears of calls that are given up', async () => {
+      const origin = await sdkServer('v2', mode);
+      const { toolset } = await connect([http(`${origin}/mcp`)], { ...over(stack), protocol });
+      // A call that is given up this early may not have arrived yet.
+      await until('the server to hear of one', async () => {
+        const controller = new AbortController();
+        const long = rejection(toolset.call('srv__slow', {}, { signal: controller.signal }));
+        await toolset.call('srv__echo', {});
+        controller.abort();
+        expect(await long).toBeInstanceOf(AbortError);
+        return (await toolset.call('srv__aborted', {})) !== '0';
+      });
+    });
+  });
+
+  it('a call that needs input which nobody can give is an error', async () => {
+    const origin = await sdkServer('v2', 'stateless');
+    const { toolset } = await connect([http(`${origin}/mcp`)], over(stack));
+
+    expect(await rejection(toolset.call('srv__ask', {}))).toMatchObject({ name: 'McpError' });
+    await expect(toolset.call('srv__echo', { text: 'still here' })).resolves.toBe('still here');
+  });
+
+  it('carries the credential with every request', async () => {
+    const origin = await sdkServer('v2', 'stateless');
+    const { toolset } = await connect([http(`${origin}/mcp`, { headers: { 'X-Tenant': 'one' } })], {
+      ...over(stack),
+      session: 's',
+      auth: async () => ({ token: 'token-1' }),
+    });
+
+    const headers = JSON.parse(String(await toolset.call('srv__headers', {}))) as Record<string, string>;
+    expect(headers).toMatchObject({ authorization: 'Bearer token-1', 'x-tenant': 'one' });
+  });
+});
+
+if (process.env['ESPALIER_SOAK'] !== undefined) {
+  describe('on the SDK for Rust', () => {
+    beforeAll(buildRmcpServer, BUILD_MS);
+
+    overBoth((stack) => {
+      describe.each([
+        ['session', 'auto', 'session', '2025-11-25'],
+        ['stateless', 'auto', 'stateless', '2026-07-28'],
+        ['both', 'auto', 'stateless', '2026-07-28'],
+        ['both', 'legacy', 'session', '2025-11-25'],
+      ] as const)('a server of the era: %s, with `%s`', (mode, protocol, era, protocolVersion) => {
+        it('connects, and its tools work', async () => {
+          const { toolset, diagnostics } = await connect([http(await rmcpServer(mode))], { ...over(stack), protocol });
+
+          expect(toolset.servers()).toMatchObject([
+            { state: 'ready', era, protocolVersion, serverInfo: { name: 'rmcp-fixture' } },
+          ]);
+          await expect(toolset.call('srv__echo', { text: '価格 — ✅' })).resolves.toBe('価格 — ✅');
+          await expect(toolset.call('srv__mirror', { region: ' Zürich ' })).resolves.toBe(' Zürich ');
+          await mcpError(toolset.call('srv__fail', {}), 'tool-error');
+          const seen: number[] = [];
+          await toolset.call('srv__progress', {}, { onProgress: ({ progress }) => void seen.push(progress) });
+          expect(seen).toEqual([1, 2, 3]);
+          await toolset.close();
+          expect(diagnostics).toEqual([]);
+        });
+
+        it('answers many calls at once', async () => {
+          const { toolset } = await connect([http(await rmcpServer(mode))], { ...over(stack), protocol });
+          const texts = Array.from({ length: 64 }, (_, n) => `text ${n}`);
+
+          await expect(Promise.all(texts.map((text) => toolset.call('srv__echo', { text })))).resolves.toEqual(texts);
+        });
+
+        it('can be left alone with a long call, and answers the next one', async () => {
+          const { toolset } = await connect([http(await rmcpServer(mode))], { ...over(stack), protocol });
+          const controller = new AbortController();
+          const long = rejection(toolset.call('srv__slow', {}, { signal: controller.signal }));
+          await toolset.call('srv__echo', { text: 'meanwhile' });
+          controller.abort();
+
+          expect(await long).toBeInstanceOf(AbortError);
+          await expect(toolset.call('srv__echo', { text: 'after' })).resolves.toBe('after');
+        });
+      });
+    });
+  });
+}
