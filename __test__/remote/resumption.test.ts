@@ -8,7 +8,7 @@ import { connect } from '../helpers/connect.js';
 import { mcpError, rejection } from '../helpers/errors.js';
 import { http, over, overBoth } from '../helpers/remote.js';
 import { textResult } from '../helpers/scripted.js';
-import { timed } from '../helpers/until.js';
+import { timed, until } from '../helpers/until.js';
 
 /** A server that gives a GET with `Last-Event-ID` to `resumed`. */
 function resumable(
@@ -170,7 +170,7 @@ overBoth((stack) => {
       const pending = rejection(toolset.call('srv__t', {}, { signal: controller.signal }));
       await server.waitFor('notifications/initialized');
       const [call] = await server.waitFor('tools/call');
-      while (resumptions(server).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until('the resumption', () => resumptions(server).length > 0);
       controller.abort();
 
       expect(await pending).toMatchObject({ name: 'AbortError' });
