@@ -30,6 +30,8 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long a cut event stream is left alone before it is taken up again, unless the server says otherwise (client
 /// specification, section 5).
 pub(crate) const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+/// How long a notification over HTTP+SSE waits until the requests before it were taken.
+pub(crate) const POST_ORDER_WAIT: Duration = Duration::from_secs(1);
 /// The least that is waited before a request is sent again, whatever the server asks for.
 pub(crate) const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 /// The most that is waited before a request is sent again; its own time limit ends it before, unless it has none.

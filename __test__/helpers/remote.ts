@@ -6,7 +6,7 @@ export type RemoteConfig = Extract<McpServerConfig, { url: string }>;
 
 /** What carries the requests. */
 export type Stack = (typeof STACKS)[number];
-const STACKS = ['native'] as const;
+const STACKS = ['native', 'fetch'] as const;
 
 /** Every promise about remote servers holds over each stack. */
 export function overBoth(body: (stack: Stack) => void): void {
@@ -14,8 +14,8 @@ export function overBoth(body: (stack: Stack) => void): void {
 }
 
 /** The options that choose a stack. */
-export function over(_stack: Stack): McpOptions {
-  return {};
+export function over(stack: Stack): McpOptions {
+  return stack === 'fetch' ? { fetch: (url, init) => fetch(url, init) } : {};
 }
 
 /** A configuration of the server at an address. */

@@ -153,7 +153,18 @@ overBoth((stack) => {
       });
     const data = (exchange: Exchange): string => `data: ${good(exchange)}`;
 
+    const informational: [string, (exchange: Exchange) => void][] = [
+      [
+        'after 100 and 103',
+        (exchange) =>
+          exchange
+            .raw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
+            .send(200, good(exchange), JSON_TYPE),
+      ],
+    ];
     it.each<[string, (exchange: Exchange) => void]>([
+      // Node's own `fetch` refuses such a reply by itself.
+      ...(stack === 'native' ? informational : []),
       [
         'of the type `application/json;charset=utf-8`',
         (exchange) => exchange.send(200, good(exchange), { 'content-type': 'application/json;charset=utf-8' }),
@@ -168,13 +179,6 @@ overBoth((stack) => {
         'without a length, up to the end of the connection',
         (exchange) =>
           exchange.raw('HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n').raw(good(exchange)).hangUp(),
-      ],
-      [
-        'after 100 and 103',
-        (exchange) =>
-          exchange
-            .raw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
-            .send(200, good(exchange), JSON_TYPE),
       ],
       [
         'on a stream of the type `Text/Event-Stream; charset=utf-8`',

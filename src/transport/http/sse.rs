@@ -144,6 +144,12 @@ impl Wire {
             let wire = Arc::clone(&self);
             let post = async move { wire.post(outgoing).await };
             if in_order {
+                // Not before what it may be about was taken: a cancellation must not overtake its call.
+                let patience = self.clock.sleep_until(self.clock.now() + limits::POST_ORDER_WAIT);
+                tokio::select! {
+                    () = async { while posting.join_next().await.is_some() {} } => {}
+                    () = patience => {}
+                }
                 post.await;
             } else {
                 posting.spawn(post);
