@@ -233,6 +233,14 @@ impl Transport for ChildTransport {
 
     async fn close(mut self) {
         self.stop().await;
+        // Its last words, which may be without a line end, are offered as well. Somebody else may hold the pipe open.
+        if !self.stderr_drain.is_finished() {
+            let patience = self.clock.sleep_until(self.clock.now() + limits::EXIT_DRAIN);
+            tokio::select! {
+                _ = &mut self.stderr_drain => {}
+                () = patience => {}
+            }
+        }
     }
 }
 

@@ -196,3 +196,30 @@ async fn what_cannot_be_started_says_why_and_tells_command_from_directory() {
         assert_eq!(failure(launch).await, expected);
     }
 }
+
+#[tokio::test]
+async fn the_last_words_of_a_child_that_is_closed_are_offered_without_a_line_end() {
+    let launch = Launch {
+        command: "/bin/sh".to_owned(),
+        args: vec![
+            "-c".to_owned(),
+            "while read line; do :; done; printf 'one\nrest' >&2".to_owned(),
+        ],
+        env: Vec::new(),
+        cwd: None,
+    };
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let transport = ChildTransport::start(
+        &launch,
+        1_000,
+        Arc::new(SystemClock),
+        Arc::default(),
+        Arc::default(),
+        move |line| drop(tell.send(line)),
+    )
+    .await
+    .unwrap();
+    transport.close().await;
+    assert_eq!(told.recv().await.as_deref(), Some("one"));
+    assert_eq!(told.recv().await.as_deref(), Some("rest"));
+}
