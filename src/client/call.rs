@@ -1,13 +1,13 @@
 //! One call of a tool: from the projected name to a request, and from the end of the request to what its caller is told.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::connection::Refused;
 use super::result;
 use super::server::{Server, State};
-use super::toolset::Shared;
+use super::shared::{Route, Shared, closed};
 use crate::catalog::output_schema::{Fit, OutputSchema};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
@@ -17,7 +17,7 @@ use crate::json;
 use crate::limits::Timeout;
 use crate::protocol::message::{Mirror, Params};
 use crate::protocol::peer::{Patience, ProgressUse, Request};
-use crate::protocol::wire::param_header::{self, ParamHeader};
+use crate::protocol::wire::param_header;
 
 /// One call, as the facade hands it over.
 pub(crate) struct Call {
@@ -32,17 +32,6 @@ pub(crate) struct Call {
     pub(crate) report_progress: bool,
     /// The credential of this call, where the caller gives credentials.
     pub(crate) bearer: Option<String>,
-}
-
-/// Where a call goes: the stored pair of server and remote name. A name is never split.
-pub(super) struct Route {
-    pub(super) server: usize,
-    pub(super) remote_name: String,
-    /// Arguments that are repeated in headers, where the connection has them.
-    pub(super) param_headers: Vec<ParamHeader>,
-    pub(super) output_schema: Option<Box<RawValue>>,
-    /// Made of the schema when the first structured result comes; nothing when the schema cannot be used.
-    pub(super) output_check: OnceLock<Option<OutputSchema>>,
 }
 
 impl Shared {
@@ -247,13 +236,6 @@ impl Drop for Debt {
             self.shared.listener.settled(self.id, CallEnd::Failed(error));
         }
     }
-}
-
-pub(super) fn closed(when: &str) -> Error {
-    Error::new(
-        ErrorCode::Closed,
-        format!("the toolset was closed {when}; its servers are unavailable"),
-    )
 }
 
 fn busy(server: &Server) -> Error {

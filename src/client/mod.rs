@@ -7,4 +7,5 @@ mod era;
 pub(crate) mod options;
 mod result;
 mod server;
+mod shared;
 pub(crate) mod toolset;

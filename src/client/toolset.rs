@@ -10,11 +10,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::call::{Call, Route, closed};
+use super::call::Call;
 use super::connect::{Attempt, Connected, Target};
-use super::connection::{Context, Figures, Tasks};
+use super::connection::{Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
 use super::server::{Live, Server, State};
+use super::shared::{Route, Shared, closed};
 use crate::catalog::collision::{self, Candidate};
 use crate::catalog::listing::ListedTool;
 use crate::catalog::project::{self, ServerListing};
@@ -32,17 +33,6 @@ use crate::transport::http::client::ReqwestClient;
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
 pub(crate) struct Toolset(Arc<Shared>);
-
-pub(super) struct Shared {
-    pub(super) options: Options,
-    pub(super) servers: Vec<Server>,
-    /// Known once every server was tried.
-    pub(super) routes: OnceLock<HashMap<String, Arc<Route>>>,
-    pub(super) listener: Arc<dyn Listener>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) http: Option<Arc<dyn HttpClient>>,
-    pub(super) tasks: Tasks,
-}
 
 impl Toolset {
     /// Reads the configuration. Nothing is started yet. Without an HTTP client, remote servers get one of our own.
@@ -216,13 +206,7 @@ impl Shared {
             target,
             timeout: server.config.timeout.unwrap_or(self.options.patience.timeout),
             options: &self.options,
-            context: Context {
-                server: server.config.name.clone(),
-                redactor: Arc::clone(&server.redactor),
-                listener: Arc::clone(&self.listener),
-                clock: Arc::clone(&self.clock),
-                http: self.http.clone(),
-            },
+            context: self.context(server),
             tasks: &self.tasks,
         };
         match attempt.run().await {
@@ -275,12 +259,6 @@ impl Shared {
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));
         }
-    }
-
-    /// Tells what a server's own text is part of.
-    fn tell(&self, server: &Server, diagnostic: Diagnostic) {
-        let message = server.redactor.redact(&diagnostic.message);
-        self.listener.diagnostic(Diagnostic { message, ..diagnostic });
     }
 
     /// Makes the catalogue and remembers the routes.
@@ -357,9 +335,5 @@ impl Shared {
         // Set once: a toolset is connected once.
         drop(self.routes.set(routes));
         text
-    }
-
-    pub(super) fn route(&self, tool: &str) -> Option<&Arc<Route>> {
-        self.routes.get()?.get(tool)
     }
 }
