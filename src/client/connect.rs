@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::connection::{Connection, Context, Refused, Tasks};
 use super::era;
 use super::options::{Options, ProtocolMode, Remote};
+use super::start::start;
 use crate::catalog::listing::{ListedTool, Listing, Next};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
@@ -25,7 +26,7 @@ use crate::protocol::peer::{INITIALIZE, Patience};
 use crate::protocol::revision::{Era, Revision};
 use crate::protocol::wire::http::probe::{self, Failure, Probed};
 use crate::protocol::wire::param_header;
-use crate::transport::child::{ChildTransport, Launch};
+use crate::transport::child::Launch;
 use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
 use crate::transport::http::streamable::{DISCOVER, StreamableTransport, discover};
@@ -100,7 +101,8 @@ impl Attempt<'_> {
                     let message = format!("{} is not spoken over stdio in this version", revision.name());
                     return Err(Error::new(ErrorCode::Unavailable, message));
                 }
-                let transport = self.within(deadline, "start", self.start(launch)).await?;
+                let starting = start(launch, self.options.max_message_bytes, &self.context, self.tasks);
+                let transport = self.within(deadline, "start", starting).await?;
                 (
                     Connection::start(transport, self.context.clone(), self.tasks.clone()),
                     None,
@@ -163,21 +165,6 @@ impl Attempt<'_> {
                 Err(Error::new(ErrorCode::Timeout, format!("it did not {what} in time: connecting timed out")))
             }
         }
-    }
-
-    /// Looking for a file can block for ever, too. What starts after the end of the attempt is killed unheard.
-    async fn start(&self, launch: &Launch) -> Result<ChildTransport> {
-        let listener = Arc::clone(&self.context.listener);
-        let server = self.context.server.clone();
-        ChildTransport::start(
-            launch,
-            self.options.max_message_bytes,
-            Arc::clone(&self.context.clock),
-            Arc::clone(&self.context.redactor),
-            Arc::clone(&self.tasks.gate),
-            move |line| listener.stderr(&server, line),
-        )
-        .await
     }
 
     /// Finds out what a remote server speaks. In the stateless era that is all there is to opening a connection.

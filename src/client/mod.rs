@@ -8,4 +8,5 @@ pub(crate) mod options;
 mod result;
 mod server;
 mod shared;
+mod start;
 pub(crate) mod toolset;

@@ -80,12 +80,16 @@ impl Story {
     /// The child's process id, once it runs.
     async fn pid(&self) -> rustix::process::Pid {
         loop {
-            let written = std::fs::read_to_string(&self.pid_file).unwrap_or_default();
-            if let Some(pid) = written.trim().parse().ok().and_then(rustix::process::Pid::from_raw) {
+            if let Some(pid) = self.written_pid() {
                 return pid;
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    fn written_pid(&self) -> Option<rustix::process::Pid> {
+        let written = std::fs::read_to_string(&self.pid_file).ok()?;
+        written.trim().parse().ok().and_then(rustix::process::Pid::from_raw)
     }
 
     fn call(&self, id: CallId, tool: &str) {
@@ -168,4 +172,41 @@ async fn at_once_for_the_end_of_the_process() {
     #[expect(clippy::disallowed_methods, reason = "a real child ends in real time")]
     tokio::time::timeout(deadline, gone).await.unwrap();
     assert!(connecting.await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn at_any_moment_of_a_start() {
+    for turns in 0..60 {
+        let story = Story::new("starting", "while read line; do :; done");
+        let toolset = story.toolset.clone();
+        let connecting = tokio::spawn(async move { toolset.connect().await });
+        for _ in 0..turns * turns {
+            tokio::task::yield_now().await;
+        }
+        story.toolset.close().await;
+        // It may have been stopped before it wrote its id.
+        assert!(story.written_pid().is_none_or(|pid| !lives(pid)), "after {turns} turns");
+        assert_eq!(connecting.await.unwrap().unwrap_err().code(), ErrorCode::Closed);
+    }
+}
+
+#[test]
+fn while_a_start_hangs() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || held.recv().is_ok());
+    runtime.block_on(async {
+        let story = Story::new("hanging", "while read line; do :; done");
+        let toolset = story.toolset.clone();
+        let connecting = tokio::spawn(async move { toolset.connect().await });
+        tokio::task::yield_now().await;
+        story.toolset.close().await;
+        assert_eq!(connecting.await.unwrap().unwrap_err().code(), ErrorCode::Closed);
+        release.send(()).unwrap();
+        assert!(story.written_pid().is_none());
+    });
 }
