@@ -3,18 +3,20 @@
 // A missed target is a printed line, never an exit code: figures of one machine in one minute are nothing to fail on.
 // What does fail is a subject that answers wrongly.
 
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
 import { caseNames, loadCase } from '../bench/lib/cases.mjs';
 import { measureVariant } from '../bench/lib/harness.mjs';
 import { machine, versions } from '../bench/lib/machine.mjs';
 import { profileVariant } from '../bench/lib/profile.mjs';
-import { machineLines, variantLines, verdictLine } from '../bench/lib/report.mjs';
+import { machineLines, variantLines, verdictLines } from '../bench/lib/report.mjs';
 import { builtProfile, ensure } from './lib/ensure.mjs';
 import { Complaint, main, root, say } from './lib/run.mjs';
+import { runtimes } from './lib/runtimes.mjs';
 
 const FEWEST_ROUNDS = 9;
 const results = join(root, 'bench', 'results');
@@ -31,6 +33,7 @@ await main(async () => {
       json: { type: 'string' },
       profile: { type: 'boolean', default: false },
       perf: { type: 'boolean', default: false },
+      runtime: { type: 'string' },
       'no-build': { type: 'boolean', default: false },
     },
   });
@@ -46,15 +49,22 @@ await main(async () => {
   const variants = pick(benchCase, values.filter);
   const context = (await benchCase.prepare?.({ log: say })) ?? {};
 
+  const runtime = await findRuntime(values.runtime);
   const build = builtProfile();
-  const facts = { machine: machine(), versions: await versions(benchCase.packages ?? []), build: build ?? null };
+  const facts = {
+    machine: machine(),
+    runtime: runtime.version,
+    versions: await versions(benchCase.packages ?? []),
+    build: build ?? null,
+  };
   say(`${benchCase.name}: ${benchCase.title}`);
   for (const line of machineLines(facts.machine, facts.versions, build && `${build} build`)) say(line);
+  if (values.runtime) say(`the subjects run under ${runtime.version}`);
 
   if (values.profile || values.perf) {
     const subject = subjects.find(({ ours }) => ours) ?? subjects[0];
     for (const variant of variants) {
-      const options = { subject, seconds, context, folder: results, perf: values.perf };
+      const options = { subject, seconds, context, folder: results, perf: values.perf, execPath: runtime.command };
       say(`\n${(await profileVariant(benchCase, variant, options)).join('\n')}`);
     }
     return 0;
@@ -65,14 +75,17 @@ await main(async () => {
   const figures = [];
   for (const variant of variants) {
     const log = progress(variant.name);
-    figures.push(await measureVariant(benchCase, variant, { subjects, rounds, warmup, seconds, context, log }));
+    const options = { subjects, rounds, warmup, seconds, context, execPath: runtime.command, log };
+    figures.push(await measureVariant(benchCase, variant, options));
     log('');
     say(`\n${variantLines(benchCase, figures.at(-1)).join('\n')}`);
   }
   say('');
-  for (const figure of figures) if (figure.verdict) say(verdictLine(benchCase, figure));
+  for (const line of figures.flatMap((figure) => verdictLines(benchCase, figure))) say(line);
 
-  const file = values.json ? resolve(values.json) : join(results, `${benchCase.name}.json`);
+  const file = values.json
+    ? resolve(values.json)
+    : join(results, `${[benchCase.name, ...(values.runtime ? [values.runtime] : [])].join('.')}.json`);
   await mkdir(dirname(file), { recursive: true });
   const document = {
     case: benchCase.name,
@@ -89,7 +102,9 @@ await main(async () => {
 });
 
 async function list() {
-  say('npm run bench -- <name> [--filter VARIANT] [--rounds N] [--seconds S] [--json FILE] [--profile]\n');
+  say(
+    'npm run bench -- <name> [--filter VARIANT] [--rounds N] [--seconds S] [--json FILE] [--runtime node24|bun] [--profile]\n',
+  );
   for (const name of caseNames()) {
     const { title, variants } = await loadCase(name);
     say(`${name}: ${title}`);
@@ -101,6 +116,15 @@ async function list() {
 async function find(name) {
   if (caseNames().includes(name)) return loadCase(name);
   throw new Complaint(`there is no benchmark ${name}; there are: ${caseNames().join(', ')}`);
+}
+
+/** The runtime of that name, as it is installed for the smoke tests; without a name, this one. */
+async function findRuntime(name) {
+  if (name === undefined) return { command: process.execPath, version: `Node ${process.versions.node}` };
+  const { command, missing } = (await runtimes()).find(({ id }) => id === name) ?? {};
+  if (command === undefined) throw new Complaint(`--runtime takes node24 or bun${missing ? `: ${missing}` : ''}`);
+  const { stdout } = await promisify(execFile)(command, ['--version']);
+  return { command, version: `${name} ${stdout.trim()}` };
 }
 
 /** The variant of that name, or all that have the text in their names. */

@@ -8,16 +8,31 @@ import { percentile } from './stats.mjs';
 
 const DISTINCT_TEXTS = 256;
 
-/** Keeps `inFlight` calls going for `seconds`; with 1 each call waits for the one before it. */
-export async function measure(subject, { inFlight, textBytes, seconds }, clock) {
+/**
+ * Keeps `inFlight` calls going for `seconds`; with 1 each call waits for the one before it. The first time, `warmUpCalls`
+ * come before that: an engine compiles what ran so and so often, not what ran so and so long.
+ */
+export async function measure(subject, { inFlight, textBytes, seconds, warmUpCalls = 0 }, clock) {
   const texts = makeTexts(textBytes);
+  const uncounted = warmed.has(subject) ? 0 : (await callAll(subject, texts, inFlight, { calls: warmUpCalls })).count;
+  warmed.add(subject);
+  clock.start();
+  const latencies = await callAll(subject, texts, inFlight, { seconds });
+  clock.stop();
+  return { operations: latencies.count, uncounted, latencyUs: latencies.summary() };
+}
+
+const warmed = new WeakSet();
+
+/** Until so many seconds have passed, or so many calls were made. */
+async function callAll(subject, texts, inFlight, { seconds = Infinity, calls = Infinity }) {
   const latencies = new Latencies();
+  const until = performance.now() + seconds * 1000;
   let next = 0;
-  let until = 0;
 
   async function loop() {
     let began = performance.now();
-    while (began < until) {
+    while (began < until && next < calls) {
       const text = texts[next++ % DISTINCT_TEXTS];
       const answer = await subject.call(text);
       const ended = performance.now();
@@ -27,11 +42,8 @@ export async function measure(subject, { inFlight, textBytes, seconds }, clock) 
     }
   }
 
-  clock.start();
-  until = performance.now() + seconds * 1000;
   await Promise.all(Array.from({ length: inFlight }, loop));
-  clock.stop();
-  return { operations: latencies.count, latencyUs: latencies.summary() };
+  return latencies;
 }
 
 function makeTexts(bytes) {

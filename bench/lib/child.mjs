@@ -5,7 +5,8 @@
 //   work module     `measure(subject, params, clock)` does the work and returns `{ operations, ... }`; it calls
 //                   `clock.start()` and `clock.stop()` around it, so that preparing and summing up are not counted
 //
-// The reply carries numbers, never raw samples.
+// The reply carries numbers, never raw samples. Nothing collects garbage before the end: a forced collection throws away
+// compiled code, and the round after it would measure the compiler.
 
 import inspector from 'node:inspector/promises';
 import { writeFile } from 'node:fs/promises';
@@ -32,7 +33,7 @@ const operations = {
     const result = await work(subject, params, clock);
     const cost = clock.cost();
     if (session) await writeFile(profileTo, JSON.stringify(await stopProfile(session)));
-    return { ...cost, ...result, memory: memory() };
+    return { ...cost, ...result };
   },
 
   // The two ends of a window in which something outside does the work.
@@ -43,10 +44,14 @@ const operations = {
 
   async end() {
     openWindow.stop();
-    return { ...openWindow.cost(), memory: memory() };
+    return openWindow.cost();
   },
 
-  stop: close,
+  async stop() {
+    const held = memory();
+    await close();
+    return { memory: held };
+  },
 };
 
 process.on('message', (request) => void answer(request));
@@ -79,7 +84,6 @@ class Clock {
   #after;
 
   start() {
-    globalThis.gc?.();
     this.#before = snapshot('start');
   }
 

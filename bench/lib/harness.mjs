@@ -19,9 +19,15 @@ const SOLO_SECONDS = 0.3;
  * when nothing measured drives it), so that the two are compared in the same minute. Returns figures only; `log` is
  * told what happens meanwhile.
  */
-export async function measureVariant(benchCase, variant, { subjects, rounds, warmup, seconds, context, log }) {
+export async function measureVariant(
+  benchCase,
+  variant,
+  { subjects, rounds, warmup, seconds, context, execPath, log },
+) {
   const scratch = await mkdtemp(join(os.tmpdir(), 'espalier-bench-'));
-  const runs = subjects.map((subject) => new Run(benchCase, variant, subject, { seconds, context, scratch }));
+  const runs = subjectsOf(variant, subjects).map(
+    (subject) => new Run(benchCase, variant, subject, { seconds, context, scratch, execPath }),
+  );
   try {
     const solo = [];
     for (let round = 0; round < warmup + rounds; round++) {
@@ -38,9 +44,16 @@ export async function measureVariant(benchCase, variant, { subjects, rounds, war
   }
 }
 
+/** Some subjects are there for some variants only. */
+function subjectsOf(variant, subjects) {
+  return subjects.filter(({ variants }) => !variants || variants.includes(variant.name));
+}
+
 /** One subject over all rounds of one variant. */
 export class Run {
   rounds = [];
+  /** What each of its processes held at its end. */
+  memory = [];
   witness = null;
   #case;
   #variant;
@@ -72,7 +85,7 @@ export class Run {
     const figures = await this.#measure(measureOptions);
     figures.ownerCpuUs = ownCpuUs() - ownBefore;
     figures.machineBusyUs = machineBusyUs() - busyBefore;
-    this.#operations += figures.operations;
+    this.#operations += figures.operations + (figures.uncounted ?? 0);
     if (counted) this.rounds.push(figures);
     if (this.#case.processPerRound) await this.finish();
   }
@@ -82,7 +95,8 @@ export class Run {
     const process = this.#process;
     if (!process) return;
     this.#process = undefined;
-    await process.stop();
+    const { memory } = (await process.stop()) ?? {};
+    if (memory) this.memory.push(memory);
     if (!this.#case.witness) return;
     const seen = await this.#case.witness({ ...this.#options, variant: this.#variant, subject: this.subject });
     if (seen.operations !== this.#operations) {
@@ -103,6 +117,7 @@ export class Run {
       name: this.name,
       subject: this.subject.module.href,
       work: this.#case.work?.href,
+      execPath: this.#options.execPath,
       execArgv: [...(this.subject.execArgv ?? []), ...(this.#options.execArgv ?? [])],
     });
     const input = await this.#case.input?.({ ...this.#options, variant: this.#variant, subject: this.subject });
@@ -121,7 +136,7 @@ export class Run {
 
 function summarise(benchCase, variant, { runs, solo }) {
   const { metric, reference } = benchCase;
-  const of = (run) => run.rounds.map(metric.of);
+  const of = valuesOf(benchCase);
   const referenceRun = runs.find((run) => run.name === reference);
 
   const subjects = runs.map((run) => {
@@ -144,8 +159,8 @@ function summarise(benchCase, variant, { runs, solo }) {
       ratio: paired ? pairedRatio(of(run), of(referenceRun), metric.better) : null,
       cpuRatio: paired ? pairedRatio(cpuOf(run), cpuOf(referenceRun), 'lower') : null,
       othersShare: median(run.rounds.map((round) => othersShare(round, peerCpuUs))),
-      heapBytes: median(run.rounds.map((round) => round.memory.heapUsed)),
-      rssBytes: median(run.rounds.map((round) => round.memory.rss)),
+      heapBytes: median(run.memory.map(({ heapUsed }) => heapUsed)),
+      rssBytes: median(run.memory.map(({ rss }) => rss)),
       rounds: run.rounds,
       witness: run.witness,
     };
@@ -156,28 +171,41 @@ function summarise(benchCase, variant, { runs, solo }) {
     params: variant.params,
     solo: solo.length > 0 ? { ...spread(solo), rounds: solo } : null,
     subjects,
-    verdict: verdict(benchCase, variant, subjects),
+    verdicts: verdicts(benchCase, variant, subjects),
   };
 }
 
 /**
- * Whether the target of a variant holds. By the rate, as long as neither side came near what the peer can do alone;
- * past that the rate says more about the peer, and CPU time per operation decides.
+ * Whether the targets of a variant hold, each against the reference or the subject that it names. By the metric, as long
+ * as neither side came near what the peer can do alone; past that a rate says more about the peer, and CPU time per
+ * operation decides, as it does where the target asks for it.
  */
-export function verdict({ subjects, reference }, { target }, figures) {
-  if (target === undefined) return null;
-  const ours = figures.find((figure) => subjects.find(({ name }) => name === figure.name)?.ours);
-  const theirs = figures.find((figure) => figure.name === reference);
-  if (!ours || !theirs) return { target, holds: null };
-  const rateCounts = [ours, theirs].every(({ ofSolo }) => ofSolo === null || ofSolo < SOLO_LIMIT);
-  const by = rateCounts ? 'rate' : 'cpu';
-  const ratio = rateCounts ? ours.ratio : ours.cpuRatio;
-  return { target, by, ratio, holds: ratio.median >= target };
+export function verdicts(benchCase, { targets = [] }, figures) {
+  const ours = figures.find((figure) => benchCase.subjects.find(({ name }) => name === figure.name)?.ours);
+  return targets.map((target) => {
+    const vs = target.vs ?? benchCase.reference;
+    const theirs = figures.find((figure) => figure.name === vs);
+    if (!ours || !theirs) return { ...target, vs, holds: null };
+    const counts = [ours, theirs].every(({ ofSolo }) => ofSolo === null || ofSolo < SOLO_LIMIT);
+    const by = target.of === 'cpu' || !counts ? 'cpu' : 'metric';
+    const [of, better] = by === 'cpu' ? [cpuOf, 'lower'] : [valuesOf(benchCase), benchCase.metric.better];
+    if (target.atMost !== undefined) {
+      const ratio = pairedRatio(of(theirs), of(ours), better);
+      return { ...target, vs, by, ratio, holds: ratio.median <= target.atMost };
+    }
+    const ratio = pairedRatio(of(ours), of(theirs), better);
+    return { ...target, vs, by, ratio, holds: ratio.median >= target.atLeast };
+  });
+}
+
+/** The metric of each round. */
+function valuesOf({ metric }) {
+  return ({ rounds }) => rounds.map(metric.of);
 }
 
 /** CPU time per operation of each round. */
-function cpuOf(run) {
-  return run.rounds.map((round) => round.cpuUs / round.operations);
+function cpuOf({ rounds }) {
+  return rounds.map((round) => round.cpuUs / round.operations);
 }
 
 /** Part of the machine's CPU time of a round that went neither to the subject nor to its peer nor to the harness. */

@@ -1,4 +1,4 @@
-// Builds the native programs that answer or that make the load: small crates without dependencies under `bench/peers`.
+// Builds the native programs that answer or that make the load: small crates under `bench/peers`.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,12 +12,12 @@ import { root } from './machine.mjs';
 import { number, profileLines, table } from './report.mjs';
 
 /** Profiles `subject` on one variant; files go to `folder`. Returns printable lines. */
-export async function profileVariant(benchCase, variant, { subject, seconds, context, folder, perf }) {
+export async function profileVariant(benchCase, variant, { subject, seconds, context, folder, perf, execPath }) {
   const scratch = await mkdtemp(join(os.tmpdir(), 'espalier-bench-'));
   await mkdir(folder, { recursive: true });
   const stem = join(folder, `${benchCase.name}.${variant.name}.${subject.name}`);
   const execArgv = perf ? ['--perf-basic-prof', '--interpreted-frames-native-stack'] : [];
-  const run = new Run(benchCase, variant, subject, { seconds, context, scratch, execArgv });
+  const run = new Run(benchCase, variant, subject, { seconds, context, scratch, execPath, execArgv });
   try {
     await run.round({ counted: false });
     await run.round({ counted: true });

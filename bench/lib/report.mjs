@@ -49,13 +49,20 @@ export function variantLines(benchCase, figures) {
 }
 
 /** One line per target, in words. */
-export function verdictLine(benchCase, { variant, verdict }) {
-  const wanted = `at least ${verdict.target.toFixed(2)} times ${benchCase.reference}`;
-  if (verdict.holds === null) return `target ${variant}: ${wanted}: NOT MEASURED (a subject is missing)`;
-  const { ratio: found, by, holds } = verdict;
-  const how = by === 'rate' ? 'by rate' : 'by CPU time per operation, since a rate came too near the solo rate';
-  const range = `${found.min.toFixed(2)} to ${found.max.toFixed(2)}`;
-  return `target ${variant}: ${wanted}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${found.median.toFixed(2)} (${range}), ${how}`;
+export function verdictLines({ metric }, { variant, verdicts }) {
+  return verdicts.map(({ atLeast, atMost, vs, of, by, ratio: found, holds }) => {
+    const what = of === 'cpu' ? 'less CPU time than' : 'better than';
+    const wanted =
+      atMost === undefined
+        ? `at least ${atLeast.toFixed(2)} times ${what} ${vs}`
+        : `at most ${atMost.toFixed(2)} times the ${of === 'cpu' ? 'CPU time' : metric.unit} of ${vs}`;
+    const line = `target ${variant}: ${wanted}`;
+    if (holds === null) return `${line}: NOT MEASURED (a subject is missing)`;
+    const range = `${found.min.toFixed(2)} to ${found.max.toFixed(2)}`;
+    const how =
+      by === 'cpu' && of !== 'cpu' ? ', by CPU time per operation, since a rate came too near the solo rate' : '';
+    return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${found.median.toFixed(2)} (${range})${how}`;
+  });
 }
 
 function notes({ solo, subjects }) {

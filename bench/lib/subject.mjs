@@ -11,10 +11,11 @@ export class Subject {
   #lastId = 0;
   #exited;
 
-  /** `subject` and `work` are module URLs; `execArgv` are flags for Node besides `--expose-gc`. */
-  constructor({ name, subject, work = '-', execArgv = [] }) {
+  /** `subject` and `work` are module URLs; `execPath` runs them, with the flags `execArgv` besides `--expose-gc`. */
+  constructor({ name, subject, work = '-', execPath = process.execPath, execArgv = [] }) {
     this.name = name;
     this.#process = fork(CHILD, [subject, work], {
+      execPath,
       execArgv: ['--expose-gc', ...execArgv],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -55,10 +56,10 @@ export class Subject {
     return this.#request('end', {}, 60);
   }
 
-  /** Closes the subject, then the process. */
+  /** Closes the subject, then the process. Resolves to what the subject held at the end, where it could tell. */
   async stop() {
     try {
-      if (this.#process.connected) await this.#request('stop', {}, 30);
+      return this.#process.connected ? await this.#request('stop', {}, 30) : undefined;
     } finally {
       if (this.#process.connected) this.#process.disconnect();
       const kill = setTimeout(() => this.#process.kill('SIGKILL'), 10_000);

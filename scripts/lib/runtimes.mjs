@@ -18,9 +18,9 @@ export async function runtimes() {
     args: ['--ignore-scripts'],
   });
   return [
-    { name: 'this Node', command: process.execPath },
-    { name: 'Node 24', command: installed('node'), missing: 'no build of it on npm for this system' },
-    { name: 'Bun', command: installed('bun'), missing: 'no build of it on npm for this system' },
+    { id: 'this', name: 'this Node', command: process.execPath },
+    { id: 'node24', name: 'Node 24', command: installed('node'), missing: 'no build of it on npm for this system' },
+    { id: 'bun', name: 'Bun', command: installed('bun'), missing: 'no build of it on npm for this system' },
   ];
 }
 

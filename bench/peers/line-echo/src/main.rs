@@ -13,10 +13,8 @@
 //! `--stats` writes how many calls were answered, and the CPU time they took, when stdin ends: the count is the
 //! witness that a client did the work it says it did.
 
-mod scan;
 mod serve;
 mod solo;
-mod usage;
 
 use std::process::ExitCode;
 
@@ -33,10 +31,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The value that follows `name` in `args`.
-fn option<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
-    let at = args.iter().position(|arg| arg == name)?;
-    args.get(at + 1).map(String::as_str)
 }

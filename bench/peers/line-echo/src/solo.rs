@@ -7,21 +7,15 @@ use std::io::{Error, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{option, usage};
+use line_echo::{number, usage};
 
 const HELLO: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"solo\",\"version\":\"0\"}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 const READ_BYTES: usize = 512 * 1024;
 
 pub fn run(args: &[String]) -> std::io::Result<()> {
-    let number = |name: &str, default: f64| match option(args, name) {
-        None => Ok(default),
-        Some(text) => text
-            .parse::<f64>()
-            .map_err(|_| Error::other(format!("{name} takes a number, not {text}"))),
-    };
-    let in_flight = number("--in-flight", 1.0)?.max(1.0) as usize;
-    let text_bytes = number("--text-bytes", 40.0)?.max(0.0) as usize;
-    let length = Duration::try_from_secs_f64(number("--seconds", 1.0)?).map_err(Error::other)?;
+    let in_flight = number(args, "--in-flight", 1.0)?.max(1.0) as usize;
+    let text_bytes = number(args, "--text-bytes", 40.0)?.max(0.0) as usize;
+    let length = Duration::try_from_secs_f64(number(args, "--seconds", 1.0)?).map_err(Error::other)?;
 
     let mut child = Command::new(std::env::current_exe()?)
         .stdin(Stdio::piped())
