@@ -19,7 +19,18 @@ export { estimateTokens, isProviderLegalToolName } from './dist/index.js';
 export type { AnyTool, ToolContext, ToolInput } from './dist/index.js';
 
 // What is told beside results.
-export type { Diagnostic, McpProgress } from './dist/index.js';
+export type { Diagnostic, McpLog, McpProgress, McpToolsetEvents } from './dist/index.js';
+
+// What servers ask.
+export type {
+  McpContent,
+  McpElicitationRequest,
+  McpElicitationResult,
+  McpHandlerContext,
+  McpRoot,
+  McpSamplingRequest,
+  McpSamplingResult,
+} from './dist/index.js';
 
 // Errors.
 export { AbortError, McpError } from './dist/index.js';

@@ -57,13 +57,14 @@ export declare function nativeEstimateTokens(text: string): number
 export interface NativeEvent {
   kind: NativeEventKind
   id?: number
+  during?: number
   server?: string
   text?: string
   failure?: NativeFailure
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'fetch' | 'pull' | 'drop' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {

@@ -62,6 +62,10 @@ pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: u64 = 64 * MIB;
 pub(crate) const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
 /// How many calls may be under way on one connection at once; one more is refused.
 pub(crate) const MAX_CALLS_IN_FLIGHT: usize = 65_536;
+/// How many questions of one server may wait for their answers; more are refused.
+pub(crate) const MAX_OPEN_QUESTIONS: usize = 64;
+/// How often one request may be answered with questions (protocol, 7.17: interoperable clients stop at 10).
+pub(crate) const MAX_INPUT_ROUNDS: u32 = 10;
 /// How many commands the driver takes from its queue in one turn.
 pub(crate) const COMMANDS_PER_TURN: usize = 256;
 /// How many bytes one read from a child asks for: the usual capacity of a pipe.
@@ -80,6 +84,10 @@ pub(crate) const STDERR_QUOTE_BYTES: usize = 2 * 1024;
 pub(crate) const STDERR_LINE_BYTES: usize = 64 * 1024;
 /// How many lines of standard error may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_STDERR_LINES: usize = 1_024;
+/// How many log messages of servers may wait for the JavaScript thread; more are dropped.
+pub(crate) const MAX_QUEUED_LOGS: usize = 1_024;
+/// How many changes of servers may wait for the JavaScript thread; more are dropped.
+pub(crate) const MAX_QUEUED_CHANGES: usize = 4_096;
 /// How many progress notifications may wait for the JavaScript thread; more are dropped.
 pub(crate) const MAX_QUEUED_PROGRESS: usize = 4_096;
 /// How many diagnostics may wait for the JavaScript thread; more are dropped.

@@ -1,7 +1,6 @@
 // `mcpTools`: the toolset over the core's. Requests go to the core under a number; events come back in batches.
 
 import { onAbort } from '../cancel.js';
-import { describe } from '../describe.js';
 import { AbortError, McpError } from '../errors.js';
 import { killAtExit, spareAtExit } from '../exit.js';
 import { native, toError } from '../native.js';
@@ -9,15 +8,20 @@ import type { NativeEvent } from '../../native/binding.cjs';
 import type {
   AnyTool,
   Diagnostic,
+  McpLog,
   McpOptions,
   McpProgress,
   McpServerConfig,
   McpServerStatus,
   McpToolCallOptions,
   McpToolset,
+  McpToolsetEvents,
 } from '../types/client.js';
 import { FetchBridge } from './fetch-bridge.js';
+import { Handlers } from './handlers.js';
+import { Listeners } from './listeners.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
+import { guarded } from './report.js';
 import { type CatalogEntry, buildTools, encodeArguments } from './tools.js';
 
 /**
@@ -77,7 +81,8 @@ type ProgressParams = Pick<McpProgress, 'progress' | 'total' | 'message'>;
 
 interface Pending {
   settle: (event: NativeEvent) => void;
-  progress?: (params: ProgressParams) => void;
+  progress?: ((params: ProgressParams) => void) | undefined;
+  session?: unknown;
 }
 
 interface Call {
@@ -114,6 +119,8 @@ class Toolset implements McpToolset {
   readonly #pending = new Map<number, Pending>();
   readonly #entries = new Map<string, CatalogEntry>();
   readonly #fetches: FetchBridge | undefined;
+  readonly #handlers: Handlers;
+  readonly #listeners = new Listeners();
   #lastId = 0;
   #closing: Promise<void> | undefined;
 
@@ -121,6 +128,7 @@ class Toolset implements McpToolset {
     this.#options = options;
     this.#native = new native.NativeToolset(relay(this.#inbox));
     if (options.fetch != null) this.#fetches = new FetchBridge(options.fetch, this.#native);
+    this.#handlers = new Handlers(options, this.#native, (call) => this.#pending.get(call ?? 0)?.session);
     this.#inbox.deliver = (events) => this.#deliver(events);
     killAtExit(this.#native);
   }
@@ -165,6 +173,13 @@ class Toolset implements McpToolset {
     return this.#call({ name, args, signals: [signal], timeoutMs, onProgress, session });
   }
 
+  on<Event extends keyof McpToolsetEvents>(
+    event: Event,
+    listener: (value: McpToolsetEvents[Event]) => void,
+  ): () => void {
+    return this.#listeners.on(event, listener);
+  }
+
   unref(): void {
     this.#native.unref();
   }
@@ -200,7 +215,7 @@ class Toolset implements McpToolset {
     const server = this.#entries.get(name);
     // Without credentials the request is on its way when this returns.
     if (this.#options.auth != null && server?.remote === true) {
-      bearer = await this.#credential(server.server, call.session ?? this.#options.session);
+      bearer = await this.#handlers.credential(server.server, call.session ?? this.#options.session);
       for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     }
     // Let go of: what the core would answer could not arrive any more.
@@ -214,7 +229,10 @@ class Toolset implements McpToolset {
         id = next;
         this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0, bearer);
       },
-      listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
+      {
+        session: call.session,
+        progress: listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
+      },
     );
     let reason: unknown;
     const forget: (() => void)[] = [];
@@ -249,29 +267,10 @@ class Toolset implements McpToolset {
     for (const listener of listeners) guarded('onProgress', () => listener(told));
   }
 
-  async #giveCredential(id: number, server: string): Promise<void> {
-    try {
-      this.#native.answer(id, await this.#credential(server, this.#options.session), undefined);
-    } catch (error) {
-      this.#native.answer(id, undefined, describe(error));
-    }
-  }
-
-  /** Asks the caller for the token of a server; nothing where nobody gives tokens. */
-  async #credential(server: string, session: unknown): Promise<string | undefined> {
-    const { auth } = this.#options;
-    if (auth == null) return undefined;
-    const token = (await auth(server, { session }))?.token;
-    if (typeof token !== 'string') {
-      throw new McpError('unauthorized', `auth gave no token for the server ${server}`);
-    }
-    return token;
-  }
-
-  #request(start: (id: number) => void, progress?: Pending['progress']): Promise<NativeEvent> {
+  #request(start: (id: number) => void, about?: Omit<Pending, 'settle'>): Promise<NativeEvent> {
     const id = ++this.#lastId;
     return new Promise((settle) => {
-      this.#pending.set(id, progress === undefined ? { settle } : { settle, progress });
+      this.#pending.set(id, { ...about, settle });
       start(id);
     });
   }
@@ -291,8 +290,17 @@ class Toolset implements McpToolset {
       guarded('onProgress', () => this.#pending.get(id)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams));
     } else if (kind === 'diagnostic') {
       guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
-    } else if (kind === 'credential') {
-      void this.#giveCredential(id, event.server ?? '');
+    } else if (kind === 'credential' || kind === 'sampling' || kind === 'elicitation' || kind === 'roots') {
+      void this.#handlers.answer(event);
+    } else if (kind === 'withdrawn') {
+      this.#handlers.withdraw(id);
+    } else if (kind === 'log') {
+      guarded('onLog', () => this.#options.onLog?.(readLog(event)));
+    } else if (kind === 'changed') {
+      const what = (text ?? '') as McpToolsetEvents['change']['what'];
+      this.#listeners.tell('change', { server: event.server ?? '', what });
+    } else if (kind === 'status') {
+      this.#listeners.tell('status', JSON.parse(text ?? '{}') as McpServerStatus);
     } else if (kind === 'fetch') {
       void this.#fetches?.start(id, text ?? '{}');
     } else if (kind === 'pull') {
@@ -311,6 +319,16 @@ function valueText(event: NativeEvent): string {
   return event.text ?? 'null';
 }
 
+function readLog(event: NativeEvent): McpLog {
+  const { level, logger, data } = JSON.parse(event.text ?? '{}') as Partial<McpLog>;
+  return {
+    server: event.server ?? '',
+    level: level ?? 'info',
+    ...(logger == null ? {} : { logger }),
+    data,
+  };
+}
+
 function checkSignals(signals: Call['signals']): AbortSignal[] {
   const given = signals.filter((signal) => signal != null);
   for (const signal of given) assertSignal(signal);
@@ -320,26 +338,4 @@ function checkSignals(signals: Call['signals']): AbortSignal[] {
 
 function abortOf(reason: unknown, what: string): AbortError {
   return new AbortError(`${what} was aborted`, reason);
-}
-
-/** A user's function may throw, or reject: that changes nothing else, and is reported as a process warning. */
-function guarded(name: string, call: () => unknown): void {
-  try {
-    const result = call();
-    if (isThenable(result)) Promise.resolve(result).catch((error: unknown) => report(name, error));
-  } catch (error) {
-    report(name, error);
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
-function report(name: string, thrown: unknown): void {
-  try {
-    process.emitWarning(`${name} threw: ${describe(thrown)}`, 'EspalierWarning');
-  } catch {
-    // Somebody replaced the function that reports, and theirs throws: there is nobody left to tell.
-  }
 }

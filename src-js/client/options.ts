@@ -25,8 +25,11 @@ const CALLBACKS = [
   'onDiagnostic',
   'onProgress',
   'onStderr',
+  'onLog',
   'auth',
   'fetch',
+  'sampling',
+  'elicitation',
 ] as const satisfies readonly (keyof McpOptions)[];
 
 const STORE_METHODS = ['list', 'save', 'remove'] as const satisfies readonly (keyof McpConnectionStore)[];
@@ -53,7 +56,7 @@ export function encodeOptions(options: McpOptions): string {
     }
   }
   if (options.fetch != null) checkFetch(options);
-  const { allowedHosts } = options;
+  const { allowedHosts, roots } = options;
   const needsSession = options.auth != null || typeof allowedHosts === 'function';
   if (needsSession && options.session == null) {
     throw wrong('auth, and allowedHosts as a function, need the session that the toolset belongs to: set session');
@@ -61,6 +64,10 @@ export function encodeOptions(options: McpOptions): string {
   return encode('the options', () => ({
     ...Object.fromEntries(DATA.map((name) => [name, options[name]])),
     ...(typeof allowedHosts === 'function' ? {} : { allowedHosts }),
+    sampling: options.sampling != null,
+    elicitation: options.elicitation != null,
+    roots: typeof roots === 'function' ? true : roots,
+    onLog: options.onLog != null,
   }));
 }
 

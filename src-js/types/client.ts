@@ -58,6 +58,90 @@ export interface McpProgress {
   message?: string;
 }
 
+/** What a server logged. */
+export interface McpLog {
+  /** The configured name of the server. */
+  server: string;
+  /** As the protocol has it, from `debug` to `emergency`. */
+  level: 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency';
+  logger?: string;
+  /** Any JSON value. */
+  data: unknown;
+}
+
+/** What a handler is told of the question it answers. */
+export interface McpHandlerContext {
+  /** The configured name of the server that asks. */
+  server: string;
+  /** Fires when the answer is not needed any more: the server took the question back, or its call or connection is over. */
+  signal: AbortSignal;
+  /** Of the call that the question is part of, where that is known and has one; else the toolset's. */
+  session?: unknown;
+}
+
+/** A content block of the protocol. */
+export interface McpContent {
+  type: string;
+  [member: string]: unknown;
+}
+
+/** A message of a model that a server asks for: the params of `sampling/createMessage`, as sent. Tools are not declared. */
+export interface McpSamplingRequest {
+  messages: { role: 'user' | 'assistant'; content: McpContent | McpContent[] }[];
+  /** Never to be exceeded. */
+  maxTokens: number;
+  systemPrompt?: string;
+  modelPreferences?: {
+    hints?: { name?: string }[];
+    costPriority?: number;
+    speedPriority?: number;
+    intelligencePriority?: number;
+  };
+  temperature?: number;
+  stopSequences?: string[];
+  includeContext?: 'none' | 'thisServer' | 'allServers';
+  metadata?: Record<string, unknown>;
+  [member: string]: unknown;
+}
+
+/** The protocol's `CreateMessageResult`. */
+export interface McpSamplingResult {
+  role: 'user' | 'assistant';
+  content: McpContent | McpContent[];
+  model: string;
+  stopReason?: string;
+  [member: string]: unknown;
+}
+
+/**
+ * What a server asks of a user. A form wants values for a flat schema, never secrets. A URL wants the user's consent to open
+ * it: show it in full, and neither open nor fetch it without that consent.
+ */
+export type McpElicitationRequest =
+  | { mode: 'form'; message: string; requestedSchema: Record<string, unknown>; [member: string]: unknown }
+  | { mode: 'url'; message: string; url: string; [member: string]: unknown };
+
+/** What the user said. What an accepted form leaves out gets the defaults of the schema. */
+export interface McpElicitationResult {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: Record<string, string | number | boolean | string[]>;
+}
+
+/** A folder that a server may work in. */
+export interface McpRoot {
+  /** Begins with `file://`. */
+  uri: string;
+  name?: string;
+}
+
+/** The events of a toolset, and what their listeners get. */
+export interface McpToolsetEvents {
+  /** What a server, by its projected name, offers is another. */
+  change: { server: string; what: 'tools' | 'prompts' | 'resources' };
+  /** The state of a server is another. */
+  status: McpServerStatus;
+}
+
 /** Something that happened beside results and errors: a server that failed, a tool that was skipped. Never secret. */
 export interface Diagnostic {
   /** The section of the Agent Plugins text that the rule is filed under. */
@@ -124,6 +208,21 @@ export interface McpOptions {
    * stay. Cannot be set together with `blockPrivateAddresses`, `ca` or a `proxy` other than `'none'`.
    */
   fetch?: McpFetch;
+  /**
+   * Answers servers that ask for a message of a model. Without it, servers are told that there is none. What it throws
+   * stays here; the server, or in the stateless era the call, fails.
+   */
+  sampling?: (
+    request: McpSamplingRequest,
+    context: McpHandlerContext,
+  ) => McpSamplingResult | Promise<McpSamplingResult>;
+  /** Answers servers that ask the user for input or for consent, the same way. */
+  elicitation?: (
+    request: McpElicitationRequest,
+    context: McpHandlerContext,
+  ) => McpElicitationResult | Promise<McpElicitationResult>;
+  /** The folders that servers may work in: a list, or a function that is asked each time. */
+  roots?: readonly McpRoot[] | ((context: McpHandlerContext) => readonly McpRoot[] | Promise<readonly McpRoot[]>);
   /** Which tools are shown at all, by projected name or by the server's own; one of the two. */
   tools?: { allow: readonly string[]; block?: never } | { block: readonly string[]; allow?: never };
   /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */
@@ -135,6 +234,8 @@ export interface McpOptions {
   onDiagnostic?: (diagnostic: Diagnostic) => void;
   /** Hears of every call's progress. */
   onProgress?: (progress: McpProgress) => void;
+  /** Hears every log message of a server. With it, servers are asked for all of them, from `debug` on. */
+  onLog?: (log: McpLog) => void;
   /** Hears each line that a server writes to its standard error, as it was written. */
   onStderr?: (server: string, line: string) => void;
 }
@@ -224,6 +325,14 @@ export interface McpToolset {
    * number above 0 is an `invalid-option`.
    */
   call(name: string, args?: unknown, options?: McpToolCallOptions): Promise<unknown>;
+  /**
+   * Listens to an event; what is returned takes the listener out again. What a listener throws is reported as a process
+   * warning. Throws `invalid-option` for an unknown event.
+   */
+  on<Event extends keyof McpToolsetEvents>(
+    event: Event,
+    listener: (value: McpToolsetEvents[Event]) => void,
+  ): () => void;
   /** Lets the process end although the toolset is open. */
   unref(): void;
   /** Closes all connections, and resolves when nothing is left running. Calls under way reject with `closed`. Idempotent. */

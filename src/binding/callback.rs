@@ -40,16 +40,20 @@ pub(super) enum Lane {
     Progress,
     Diagnostics,
     Stderr,
+    Logs,
+    Changes,
 }
 
 impl Lane {
-    const COUNT: usize = 3;
+    const COUNT: usize = 5;
 
     const fn capacity(self) -> usize {
         match self {
             Self::Progress => limits::MAX_QUEUED_PROGRESS,
             Self::Diagnostics => limits::MAX_QUEUED_DIAGNOSTICS,
             Self::Stderr => limits::MAX_QUEUED_STDERR_LINES,
+            Self::Logs => limits::MAX_QUEUED_LOGS,
+            Self::Changes => limits::MAX_QUEUED_CHANGES,
         }
     }
 }

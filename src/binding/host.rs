@@ -11,7 +11,7 @@ use super::callback::{Lane, Mailbox};
 use super::reply::NativeFailure;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode, Result};
-use crate::host::{Answer, CallEnd, CallId, Listener};
+use crate::host::{Answer, CallEnd, CallId, Change, Listener, Question, QuestionKind};
 use crate::json;
 use crate::limits;
 
@@ -29,6 +29,23 @@ pub enum NativeEventKind {
     Diagnostic,
     /// The credential for `server` is asked for, under the number `id`.
     Credential,
+    /// A message of a model is asked for, under the number `id`; `text` is the JSON text of the params, `during` the number
+    /// of the call that it is part of, where that is known.
+    Sampling,
+    /// Input of the user is asked for; the same members.
+    Elicitation,
+    /// The roots are asked for; the same members, without `text`.
+    Roots,
+    /// The question `id` needs no answer any more.
+    Withdrawn,
+    /// `server` sent a log message; `text` is the JSON text of the notification's params.
+    Log,
+    /// What `server` offers changed: `text` is `tools`, `prompts` or `resources`.
+    Changed,
+    /// The resource `text` of `server` was updated.
+    Updated,
+    /// `text` is the JSON text of a server's new state.
+    Status,
     /// The HTTP request `id` is to be made through the user's `fetch`; `text` is its JSON text.
     Fetch,
     /// The next chunk of the answer to `id` is asked for.
@@ -43,6 +60,7 @@ pub enum NativeEventKind {
 pub struct NativeEvent {
     pub kind: NativeEventKind,
     pub id: Option<i64>,
+    pub during: Option<i64>,
     pub server: Option<String>,
     pub text: Option<String>,
     pub failure: Option<NativeFailure>,
@@ -59,6 +77,24 @@ pub(super) struct JsListener {
 pub(super) struct Hears {
     pub(super) stderr: bool,
     pub(super) auth: bool,
+}
+
+/// A question under way. Unless it was answered, its end takes it back.
+struct Asking {
+    mailbox: Arc<Mailbox<NativeEvent>>,
+    questions: Arc<Questions>,
+    id: i64,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if self.questions.forget(self.id) {
+            self.mailbox.answer(NativeEvent {
+                id: Some(self.id),
+                ..NativeEvent::of(NativeEventKind::Withdrawn)
+            });
+        }
+    }
 }
 
 /// What was asked of the facade and not yet answered.
@@ -78,10 +114,14 @@ impl Questions {
         let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         asked.last += 1;
         let id = asked.last;
-        // Whoever gave up waiting is forgotten here.
-        asked.waiting.retain(|_, waiting| !waiting.is_closed());
         asked.waiting.insert(id, answer);
         (id, answered)
+    }
+
+    /// Whether it was still waiting for its answer.
+    fn forget(&self, id: i64) -> bool {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.waiting.remove(&id).is_some()
     }
 
     pub(super) fn answer(&self, id: i64, answer: Result<Option<String>>) {
@@ -106,6 +146,17 @@ impl JsListener {
             hears,
         }
     }
+
+    /// Tells what a server caused and nobody asked for.
+    fn tell(&self, lane: Lane, kind: NativeEventKind, server: &str, text: String) {
+        let event = NativeEvent {
+            server: Some(server.to_owned()),
+            text: Some(text),
+            ..NativeEvent::of(kind)
+        };
+        let bytes = event.text.as_ref().map_or(0, String::len);
+        self.mailbox.tell(lane, bytes, event);
+    }
 }
 
 impl Listener for JsListener {
@@ -123,23 +174,57 @@ impl Listener for JsListener {
         self.mailbox.tell(Lane::Progress, bytes, event);
     }
 
-    fn credential(&self, server: &str) -> Answer {
-        if !self.hears.auth {
+    fn ask(&self, question: Question) -> Answer {
+        if question.kind == QuestionKind::Credential && !self.hears.auth {
             return Box::pin(std::future::ready(Ok(None)));
         }
         let (id, answered) = self.questions.ask();
+        let asking = Asking {
+            mailbox: Arc::clone(&self.mailbox),
+            questions: Arc::clone(&self.questions),
+            id,
+        };
         self.mailbox.answer(NativeEvent {
             id: Some(id),
-            server: Some(server.to_owned()),
-            ..NativeEvent::of(NativeEventKind::Credential)
+            during: question.during.map(u64::cast_signed),
+            server: Some(question.server),
+            text: Some(question.text).filter(|text| !text.is_empty()),
+            ..NativeEvent::of(match question.kind {
+                QuestionKind::Credential => NativeEventKind::Credential,
+                QuestionKind::Sampling => NativeEventKind::Sampling,
+                QuestionKind::Elicitation => NativeEventKind::Elicitation,
+                QuestionKind::Roots => NativeEventKind::Roots,
+            })
         });
-        let gone = || {
-            Err(Error::new(
-                ErrorCode::Closed,
-                "the toolset was closed while a credential was asked for",
-            ))
+        Box::pin(async move {
+            let answer = answered.await;
+            drop(asking);
+            answer.unwrap_or_else(|_| {
+                let message = "the toolset was closed while its caller was asked";
+                Err(Error::new(ErrorCode::Closed, message))
+            })
+        })
+    }
+
+    fn log(&self, server: &str, params: String) {
+        self.tell(Lane::Logs, NativeEventKind::Log, server, params);
+    }
+
+    fn changed(&self, server: &str, change: Change) {
+        let change = match change {
+            Change::Tools => "tools",
+            Change::Prompts => "prompts",
+            Change::Resources => "resources",
         };
-        Box::pin(async move { answered.await.unwrap_or_else(|_| gone()) })
+        self.tell(Lane::Changes, NativeEventKind::Changed, server, change.to_owned());
+    }
+
+    fn updated(&self, server: &str, uri: String) {
+        self.tell(Lane::Changes, NativeEventKind::Updated, server, uri);
+    }
+
+    fn status(&self, text: String) {
+        self.tell(Lane::Changes, NativeEventKind::Status, "", text);
     }
 
     fn diagnostic(&self, diagnostic: Diagnostic) {
@@ -158,16 +243,9 @@ impl Listener for JsListener {
     }
 
     fn stderr(&self, server: &str, line: String) {
-        if !self.hears.stderr {
-            return;
+        if self.hears.stderr {
+            self.tell(Lane::Stderr, NativeEventKind::Stderr, server, line);
         }
-        let bytes = line.len();
-        let event = NativeEvent {
-            server: Some(server.to_owned()),
-            text: Some(line),
-            ..NativeEvent::of(NativeEventKind::Stderr)
-        };
-        self.mailbox.tell(Lane::Stderr, bytes, event);
     }
 }
 
@@ -203,6 +281,7 @@ impl NativeEvent {
         Self {
             kind,
             id: None,
+            during: None,
             server: None,
             text: None,
             failure: None,

@@ -90,6 +90,7 @@ impl Shared {
                 params: param_header::mirrored(&route.param_headers, &arguments),
                 bearer: bearer.clone(),
             },
+            may_ask: true,
             waiter: self.waiter(id, Arc::clone(route), bearer),
         };
         let Err((refused, waiter)) = connection.request(request) else {

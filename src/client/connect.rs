@@ -8,28 +8,26 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use super::connection::{Connection, Context, Refused, Tasks};
-use super::era;
 use super::options::{Options, ProtocolMode, Remote};
 use super::start::start;
+use super::{discover, era};
 use crate::catalog::listing::{ListedTool, Listing, Next};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers::Credential;
-use crate::host::Clock;
+use crate::host::{Clock, Question, QuestionKind};
 use crate::json;
 use crate::limits::Timeout;
-use crate::protocol::codes::UNSUPPORTED_VERSION;
-use crate::protocol::handshake::{self, Established};
-use crate::protocol::message::{self, Message, Params};
+use crate::protocol::handshake::{self, Established, Introduction};
+use crate::protocol::message::Params;
 use crate::protocol::peer::{INITIALIZE, Patience};
 use crate::protocol::revision::{Era, Revision};
-use crate::protocol::wire::http::probe::{self, Failure, Probed};
 use crate::protocol::wire::param_header;
 use crate::transport::child::Launch;
 use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
-use crate::transport::http::streamable::{DISCOVER, StreamableTransport, discover};
+use crate::transport::http::streamable::StreamableTransport;
 
 /// A server that answers, and what it lists.
 pub(super) struct Connected {
@@ -47,6 +45,8 @@ pub(super) struct Attempt<'a> {
     pub(super) timeout: Timeout,
     pub(super) options: &'a Options,
     pub(super) context: Context,
+    /// What this client declares: JSON text.
+    pub(super) capabilities: String,
     pub(super) tasks: &'a Tasks,
 }
 
@@ -94,13 +94,7 @@ impl Attempt<'_> {
             return Err(Error::new(ErrorCode::Closed, CLOSED));
         }
         let (connection, opened) = match self.target {
-            Target::Child(launch, mode) => {
-                if let ProtocolMode::Pin(revision) = mode
-                    && revision.era() == Era::Stateless
-                {
-                    let message = format!("{} is not spoken over stdio in this version", revision.name());
-                    return Err(Error::new(ErrorCode::Unavailable, message));
-                }
+            Target::Child(launch, _) => {
                 let starting = start(launch, self.options.max_message_bytes, &self.context, self.tasks);
                 let transport = self.within(deadline, "start", starting).await?;
                 (
@@ -112,7 +106,7 @@ impl Attempt<'_> {
         };
         let established = match opened {
             Some(established) => established,
-            None => shake_hands(&connection, deadline, self.pinned()).await?,
+            None => self.open(&connection, deadline).await?,
         };
         let mut listing = Listing::new(self.projected_name, self.options.listing);
         list(&connection, &established, deadline, &mut listing).await?;
@@ -146,13 +140,56 @@ impl Attempt<'_> {
         })
     }
 
-    /// The revision that alone will do.
-    fn pinned(&self) -> Option<Revision> {
-        match self.target {
-            Target::Child(_, ProtocolMode::Pin(revision)) | Target::Remote(_, ProtocolMode::Pin(revision)) => {
-                Some(revision)
+    /// Opens a connection that says nothing of its era yet. A child is asked for the stateless era only when it cannot be
+    /// spoken to otherwise, and then the same child: nothing is started twice (client specification, section 4).
+    async fn open(&self, connection: &Connection, deadline: &Deadline) -> Result<Established> {
+        let pinned = self.pinned();
+        let is_child = matches!(self.target, Target::Child(..));
+        if let Some(revision) = pinned.filter(|revision| revision.era() == Era::Stateless) {
+            return discover::on(connection, || deadline.patience(), revision, self.introduction()).await;
+        }
+        let refusal = match shake_hands(connection, deadline, pinned, self.introduction()).await {
+            Err(Unopened::Refused(error)) if is_child && self.mode() == ProtocolMode::Auto => error,
+            Err(Unopened::Refused(error) | Unopened::Failed(error)) => return Err(error),
+            Ok(established) => return Ok(established),
+        };
+        discover::on(
+            connection,
+            || deadline.patience(),
+            Revision::NEWEST,
+            self.introduction(),
+        )
+        .await
+        // What the handshake said is what the reader knows how to mend.
+        .map_err(|error| {
+            if error.code() == ErrorCode::Timeout {
+                error
+            } else {
+                refusal
             }
-            _ => None,
+        })
+    }
+
+    fn introduction(&self) -> Introduction<'_> {
+        Introduction {
+            name: CLIENT_NAME,
+            version: CLIENT_VERSION,
+            capabilities: &self.capabilities,
+            wants_logs: self.context.handlers.log,
+        }
+    }
+
+    const fn mode(&self) -> ProtocolMode {
+        match self.target {
+            Target::Child(_, mode) | Target::Remote(_, mode) => mode,
+        }
+    }
+
+    /// The revision that alone will do.
+    const fn pinned(&self) -> Option<Revision> {
+        match self.mode() {
+            ProtocolMode::Pin(revision) => Some(revision),
+            ProtocolMode::Auto | ProtocolMode::Legacy => None,
         }
     }
 
@@ -179,7 +216,7 @@ impl Attempt<'_> {
         }
         let (revision, result) = match era::known(remote, mode) {
             Some(Era::Session) => (None, None),
-            _ => self.probe(&endpoint, mode).await?,
+            _ => discover::over_http(&endpoint, &*self.context.clock, mode, self.introduction()).await?,
         };
         era::remember(remote, revision.map_or(Era::Session, Revision::era));
         let era = revision.map_or(Era::Session, Revision::era);
@@ -189,9 +226,7 @@ impl Attempt<'_> {
         let Some((revision, result)) = revision.zip(result) else {
             return Ok((connection, None));
         };
-        connection
-            .envelope(handshake::envelope(revision, CLIENT_NAME, CLIENT_VERSION))
-            .await;
+        connection.envelope(self.introduction().envelope(revision)).await;
         Ok((connection, Some(handshake::read_discover_result(&result, revision))))
     }
 
@@ -203,7 +238,13 @@ impl Attempt<'_> {
         };
         // Before anybody is asked for a secret, and before any socket.
         allowed.check(remote.configured.url())?;
-        let token = self.context.listener.credential(&self.context.server).await?;
+        let question = Question {
+            kind: QuestionKind::Credential,
+            server: self.context.server.clone(),
+            during: None,
+            text: String::new(),
+        };
+        let token = self.context.listener.ask(question).await?;
         if let Some(token) = &token {
             self.context.redactor.learn(token);
         }
@@ -226,98 +267,51 @@ impl Attempt<'_> {
             withheld: Mutex::default(),
         })
     }
-
-    /// Asks for the era; nothing means the session era.
-    async fn probe(
-        &self,
-        endpoint: &Endpoint,
-        mode: ProtocolMode,
-    ) -> Result<(Option<Revision>, Option<Box<RawValue>>)> {
-        let mut revision = match mode {
-            ProtocolMode::Pin(revision) => revision,
-            ProtocolMode::Auto | ProtocolMode::Legacy => Revision::NEWEST,
-        };
-        let mut insisted = false;
-        loop {
-            let envelope = handshake::envelope(revision, CLIENT_NAME, CLIENT_VERSION);
-            let text = message::request(u64::from(insisted), DISCOVER, &Params::new(), None, &envelope);
-            let (status, reply) = discover(endpoint, &*self.context.clock, revision, &text).await?;
-            let probed = Probed::Reply {
-                status,
-                message: reply.as_deref(),
-            };
-            let failure = match probe::read(probed, revision) {
-                probe::Next::Stateless(revision) => {
-                    let result = reply.as_deref().and_then(|reply| match Message::parse(reply) {
-                        Ok(Message::Response {
-                            outcome: Ok(result), ..
-                        }) => Some(result.to_owned()),
-                        _ => None,
-                    });
-                    return Ok((Some(revision), result));
-                }
-                probe::Next::Initialize if matches!(mode, ProtocolMode::Pin(_)) => {
-                    format!("it does not speak {}", revision.name())
-                }
-                probe::Next::Initialize => return Ok((None, None)),
-                probe::Next::RetryWithVersion(other) if other != revision => {
-                    revision = other;
-                    continue;
-                }
-                probe::Next::RetryWithVersion(_) => "it refuses the revision that it says it speaks".to_owned(),
-                // Some refuse the very revision that they list, once.
-                probe::Next::Fail(Failure::Refused(error)) if error.code == UNSUPPORTED_VERSION && !insisted => {
-                    insisted = true;
-                    continue;
-                }
-                probe::Next::Fail(failure) => return Err(refused(failure)),
-            };
-            return Err(Error::new(ErrorCode::InvalidResponse, failure));
-        }
-    }
 }
 
-fn refused(failure: Failure) -> Error {
-    match failure {
-        Failure::Unauthorized => Error::new(ErrorCode::Unauthorized, "it rejected authorization (HTTP 401)"),
-        Failure::Forbidden => Error::new(ErrorCode::Unauthorized, "it denied access (HTTP 403)"),
-        Failure::NoAnswer => Error::new(ErrorCode::ConnectionLost, "it did not answer `server/discover`"),
-        Failure::Status(status) => Error::new(
-            ErrorCode::InvalidResponse,
-            format!("it answered `server/discover` with HTTP {}", status.as_u16()),
-        ),
-        Failure::NoCommonVersion(versions) => Error::new(
-            ErrorCode::InvalidResponse,
-            format!("it speaks no revision that this client speaks: {}", versions.join(", ")),
-        ),
-        Failure::Refused(error) => Error::new(
-            ErrorCode::ServerError,
-            format!(
-                "it answered `server/discover` with error {}: {}",
-                error.code, error.message
-            ),
-        ),
-    }
+/// Why there was no handshake.
+enum Unopened {
+    /// The server answered, with a refusal or with a version that cannot be used.
+    Refused(Error),
+    Failed(Error),
 }
 
-async fn shake_hands(connection: &Connection, deadline: &Deadline, pinned: Option<Revision>) -> Result<Established> {
+async fn shake_hands(
+    connection: &Connection,
+    deadline: &Deadline,
+    pinned: Option<Revision>,
+    introduction: Introduction<'_>,
+) -> Result<Established, Unopened> {
     let offer = pinned.unwrap_or(Revision::NEWEST_SESSION);
-    let params = handshake::initialize_params(offer, CLIENT_NAME, CLIENT_VERSION);
-    let result = answer(
-        INITIALIZE,
-        connection.ask(INITIALIZE, params, deadline.patience()).await,
-    )?;
-    let established = handshake::read_initialize_result(&result)?;
+    let params = introduction.initialize_params(offer);
+    let ended = connection.ask(INITIALIZE, params, deadline.patience()).await;
+    let is_refused = matches!(ended, Ok(Ended::Error(_)));
+    let result = answer(INITIALIZE, ended).map_err(|error| {
+        if is_refused {
+            Unopened::Refused(error)
+        } else {
+            Unopened::Failed(error)
+        }
+    })?;
+    let established = handshake::read_initialize_result(&result).map_err(Unopened::Refused)?;
     if pinned.is_some_and(|pinned| pinned != established.revision) {
         let message = format!(
             "it speaks {}, not the pinned {}",
             established.revision.name(),
             offer.name()
         );
-        return Err(Error::new(ErrorCode::InvalidResponse, message));
+        return Err(Unopened::Failed(Error::new(ErrorCode::InvalidResponse, message)));
     }
     connection.settle(established.revision).await;
     connection.notify("notifications/initialized", Params::new()).await;
+    if introduction.wants_logs && established.announces("logging") {
+        // Wished for, not needed: whatever the server says to it.
+        connection.send(
+            "logging/setLevel",
+            Params::new().text("level", "debug"),
+            deadline.patience(),
+        );
+    }
     Ok(established)
 }
 
@@ -332,7 +326,7 @@ async fn list(
     let mut params = Params::new();
     loop {
         let ended = connection.ask(LIST, params, deadline.patience()).await;
-        if matches!(ended, Ok(Ended::Error(_))) && !established.announces_tools {
+        if matches!(ended, Ok(Ended::Error(_))) && !established.announces("tools") {
             return Ok(());
         }
         match listing.add_page(&answer(LIST, ended)?)? {
@@ -343,7 +337,7 @@ async fn list(
 }
 
 /// The result of a request of our own, or why there is none.
-fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
+pub(super) fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
     let (code, problem) = match ended {
         Ok(Ended::Result(result)) => return Ok(result),
         Ok(Ended::Error(error)) => (

@@ -1,6 +1,7 @@
 //! One live connection to a server: requests go in from any thread, and what became of it is known afterwards. Owns the
 //! driver's task and the figures; knows neither the transport nor what a tool is called in the map.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,19 +9,23 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::handlers::Handlers;
+use super::inbound::Inbound;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{self, Command, Ended, Observer, Waiter};
 use crate::error::Error;
 use crate::guard::redact::Redactor;
 use crate::host::http::HttpClient;
 use crate::host::{Clock, Listener};
-use crate::json;
+use crate::json::{self, Object};
 use crate::limits;
+use crate::protocol::codes::WireError;
 use crate::protocol::message::{Mirror, Params};
-use crate::protocol::peer::{Patience, ProgressUse, Request, Violation};
+use crate::protocol::peer::{Asked, Patience, ProgressUse, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::Transport;
 use crate::transport::child::Gate;
@@ -60,6 +65,21 @@ pub(super) struct Context {
     pub(super) clock: Arc<dyn Clock>,
     /// There where any server is remote.
     pub(super) http: Option<Arc<dyn HttpClient>>,
+    pub(super) handlers: Arc<Handlers>,
+    /// Hears what the server announces. Called from the driver's task; must not block.
+    pub(super) hear: Arc<dyn Fn(Notice) + Send + Sync>,
+}
+
+/// What a server says without being asked.
+#[derive(Debug)]
+pub(super) enum Notice {
+    ToolsChanged,
+    PromptsChanged,
+    ResourcesChanged,
+    /// The resource of this URI.
+    ResourceUpdated(String),
+    /// Its connection is gone.
+    Lost,
 }
 
 impl Connection {
@@ -68,8 +88,16 @@ impl Connection {
         let (commands, queue) = mpsc::channel(limits::MAX_CALLS_IN_FLIGHT);
         let lost = Arc::new(OnceLock::new());
         let clock = Arc::clone(&context.clock);
+        let inbound = Inbound::new(
+            context.server.clone(),
+            Arc::clone(&context.handlers),
+            Arc::clone(&context.listener),
+            tasks.clone(),
+            commands.downgrade(),
+        );
         let witness = Witness {
             context,
+            inbound,
             lost: Arc::clone(&lost),
             told: HashMap::new(),
         };
@@ -106,11 +134,27 @@ impl Connection {
             key: None,
             progress: ProgressUse::None,
             mirror: Mirror::default(),
+            may_ask: false,
             waiter,
         };
         self.request(request).map_err(|(refused, _)| refused)?;
         // The driver settles every request it was given; only a torn-down runtime drops one.
         Ok(told.await.unwrap_or(Ended::Closed))
+    }
+
+    /// Sends a request whose end nobody waits for.
+    pub(super) fn send(&self, method: &'static str, params: Params, patience: Patience) {
+        let request = Request {
+            method,
+            params,
+            patience,
+            key: None,
+            progress: ProgressUse::None,
+            mirror: Mirror::default(),
+            may_ask: false,
+            waiter: Box::new(|_| {}) as Waiter,
+        };
+        drop(self.request(request));
     }
 
     pub(super) async fn settle(&self, revision: Revision) {
@@ -142,14 +186,15 @@ impl Connection {
 }
 
 impl Tasks {
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tracker.spawn_on(task, &self.runtime);
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.tracker.spawn_on(task, &self.runtime).abort_handle()
     }
 }
 
 /// Hears for the toolset what the driver has to tell.
 struct Witness {
     context: Context,
+    inbound: Inbound,
     lost: Arc<OnceLock<Arc<Error>>>,
     /// When each kind of violation was told last.
     told: HashMap<Violation, Instant>,
@@ -173,9 +218,47 @@ impl Observer for Witness {
             .diagnostic(Diagnostic::new(Rule::ProtocolViolation, server, message));
     }
 
+    fn asked(&mut self, asked: Asked) -> Option<Result<String, WireError>> {
+        self.inbound.asked(&asked)
+    }
+
+    fn withdrawn(&mut self, ticket: u64) {
+        self.inbound.withdrawn(ticket);
+    }
+
+    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
+        let notice = match method {
+            "notifications/message" => return self.log(params),
+            "notifications/tools/list_changed" => Notice::ToolsChanged,
+            "notifications/prompts/list_changed" => Notice::PromptsChanged,
+            "notifications/resources/list_changed" => Notice::ResourcesChanged,
+            "notifications/resources/updated" => {
+                let object = params.and_then(|params| Object::parse(params.get()));
+                let Some(uri) = object.and_then(|object| object.string("uri").map(Cow::into_owned)) else {
+                    return;
+                };
+                Notice::ResourceUpdated(uri)
+            }
+            // The others are for features that this side did not ask for.
+            _ => return,
+        };
+        (self.context.hear)(notice);
+    }
+
     fn lost(&mut self, error: Error) -> Arc<Error> {
         let redacted = Error::new(error.code(), self.context.redactor.redact(error.message()));
-        Arc::clone(self.lost.get_or_init(|| Arc::new(redacted)))
+        let lost = Arc::clone(self.lost.get_or_init(|| Arc::new(redacted)));
+        (self.context.hear)(Notice::Lost);
+        lost
+    }
+}
+
+impl Witness {
+    fn log(&self, params: Option<&RawValue>) {
+        let is_object = |params: &&RawValue| Object::parse(params.get()).is_some();
+        if let Some(params) = params.filter(|_| self.context.handlers.log).filter(is_object) {
+            self.context.listener.log(&self.context.server, params.get().to_owned());
+        }
     }
 }
 

@@ -3,7 +3,11 @@
 pub(crate) mod call;
 mod connect;
 mod connection;
+mod discover;
 mod era;
+mod handlers;
+mod inbound;
+mod notices;
 pub(crate) mod options;
 mod result;
 mod server;

@@ -8,6 +8,7 @@ use http::HeaderName;
 use serde_json::value::RawValue;
 use url::Url;
 
+use super::handlers::{Handlers, Roots};
 use crate::catalog::filter::Filter;
 use crate::catalog::listing::ListingLimits;
 use crate::catalog::snapshot::without_userinfo;
@@ -33,6 +34,7 @@ pub(crate) struct Options {
     pub(super) http: HttpSettings,
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) protocol: ProtocolMode,
+    pub(super) handlers: Arc<Handlers>,
 }
 
 /// Which eras a server is spoken to in (client specification, section 4).
@@ -125,6 +127,12 @@ impl Options {
                 .strings("allowedHosts")?
                 .map_or(AllowedHosts::Any, |hosts| only(&hosts)),
             protocol: fields.protocol()?.unwrap_or(ProtocolMode::Auto),
+            handlers: Arc::new(Handlers {
+                sampling: fields.boolean("sampling")?.unwrap_or(false),
+                elicitation: fields.boolean("elicitation")?.unwrap_or(false),
+                roots: fields.roots()?,
+                log: fields.boolean("onLog")?.unwrap_or(false),
+            }),
         })
     }
 }
@@ -337,6 +345,15 @@ impl<'a> Fields<'a> {
                 .map(ProtocolMode::Pin),
         };
         mode.map(Some).ok_or_else(|| self.must_be("protocol", WHAT))
+    }
+
+    /// A list, or `true` for a function that gives one.
+    fn roots(&self) -> Result<Roots> {
+        match self.object.present("roots").map(RawValue::get) {
+            None => Ok(Roots::None),
+            Some("true") => Ok(Roots::Asked),
+            Some(list) => Roots::fixed(list),
+        }
     }
 
     /// One text, or several.

@@ -44,8 +44,16 @@ impl Shared {
     }
 
     /// What a connection to this server tells its users.
-    pub(super) fn context(&self, server: &Server) -> Context {
+    pub(super) fn context(self: &Arc<Self>, index: usize, server: &Server) -> Context {
+        let shared = Arc::downgrade(self);
         Context {
+            handlers: Arc::clone(&self.options.handlers),
+            hear: Arc::new(move |notice| {
+                // Gone with the toolset, as everybody is who would be told.
+                if let Some(shared) = shared.upgrade() {
+                    shared.heard(index, notice);
+                }
+            }),
             server: server.config.name.clone(),
             redactor: Arc::clone(&server.redactor),
             listener: Arc::clone(&self.listener),

@@ -186,7 +186,7 @@ impl Toolset {
 
 impl Shared {
     /// Brings one server up, or tells why not. Gives what it lists.
-    async fn connect_server(&self, index: usize) -> Vec<ListedTool> {
+    async fn connect_server(self: &Arc<Self>, index: usize) -> Vec<ListedTool> {
         let Some(server) = self.servers.get(index) else {
             return Vec::new();
         };
@@ -206,7 +206,8 @@ impl Shared {
             target,
             timeout: server.config.timeout.unwrap_or(self.options.patience.timeout),
             options: &self.options,
-            context: self.context(server),
+            context: self.context(index, server),
+            capabilities: self.options.handlers.capabilities(),
             tasks: &self.tasks,
         };
         match attempt.run().await {
@@ -236,6 +237,8 @@ impl Shared {
         if matches!(*state, State::Connecting) {
             *state = State::Ready(live);
         }
+        drop(state);
+        self.tell_status(server);
         connected.tools
     }
 
@@ -256,6 +259,7 @@ impl Shared {
         if matches!(*state, State::Connecting) {
             *state = State::Unavailable(Arc::new(error));
             drop(state);
+            self.tell_status(server);
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));
         }

@@ -12,7 +12,7 @@ use crate::host::{Clock, Sleep};
 use crate::limits;
 use crate::protocol::codes::WireError;
 use crate::protocol::message::Params;
-use crate::protocol::peer::{Action, Outcome, Peer, Request, Violation};
+use crate::protocol::peer::{Action, Asked, Outcome, Peer, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::{Received, Transport};
 
@@ -58,12 +58,22 @@ pub(crate) enum Command {
     Cancel {
         key: u64,
     },
+    /// Answers a question of the other side.
+    Respond {
+        ticket: u64,
+        answer: Result<String, WireError>,
+    },
 }
 
 /// Who is told what nobody asked for. Called from the driver's task; must not block.
 pub(crate) trait Observer: Send {
     fn progress(&mut self, key: u64, params: Box<RawValue>);
     fn violation(&mut self, violation: Violation, now: Instant);
+    /// The other side asks for something. What is returned answers it at once; otherwise `Command::Respond` does.
+    fn asked(&mut self, asked: Asked) -> Option<Result<String, WireError>>;
+    /// Nobody waits for the answer under this ticket any more.
+    fn withdrawn(&mut self, ticket: u64);
+    fn notified(&mut self, method: &str, params: Option<&RawValue>);
     /// The connection is gone. Told before anybody who waits is; what is returned is what they are told.
     fn lost(&mut self, error: Error) -> Arc<Error>;
 }
@@ -94,7 +104,12 @@ pub(crate) async fn run<T: Transport>(
             (request.waiter)(end.told_unsent());
         }
     }
-    driver.transport.close().await;
+    let Driver {
+        transport, observer, ..
+    } = driver;
+    // Whoever answers a question is told before the transport takes its time.
+    drop(observer);
+    transport.close().await;
 }
 
 struct Driver<T, O> {
@@ -159,6 +174,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 }
                 Command::Envelope(members) => self.peer.set_envelope(members),
                 Command::Cancel { key } => self.peer.cancel(key),
+                Command::Respond { ticket, answer } => self.peer.respond(ticket, answer, self.clock.now()),
             }
             self.act();
         }
@@ -178,6 +194,14 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                 Action::Abandon { id } => self.transport.abandon(id),
                 Action::Settled { waiter, outcome } => waiter(outcome.into()),
                 Action::Progress { key, params } => self.observer.progress(key, params),
+                Action::Asked(asked) => {
+                    let ticket = asked.ticket;
+                    if let Some(answer) = self.observer.asked(asked) {
+                        self.peer.respond(ticket, answer, self.clock.now());
+                    }
+                }
+                Action::Withdrawn { ticket } => self.observer.withdrawn(ticket),
+                Action::Notified { method, params } => self.observer.notified(&method, params.as_deref()),
                 Action::Violation(violation) => self.observer.violation(violation, self.clock.now()),
             }
         }

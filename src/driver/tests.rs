@@ -28,6 +28,19 @@ impl Observer for Notes {
         let _ = self.0.send(format!("{violation:?}"));
     }
 
+    fn asked(&mut self, asked: Asked) -> Option<Result<String, WireError>> {
+        let _ = self.0.send(format!("asked {} {}", asked.ticket, asked.method));
+        None
+    }
+
+    fn withdrawn(&mut self, ticket: u64) {
+        let _ = self.0.send(format!("withdrawn {ticket}"));
+    }
+
+    fn notified(&mut self, method: &str, _params: Option<&RawValue>) {
+        let _ = self.0.send(format!("notified {method}"));
+    }
+
     fn lost(&mut self, error: Error) -> Arc<Error> {
         let _ = self.0.send("lost".to_owned());
         Arc::new(error)
@@ -68,6 +81,7 @@ impl Side {
             key: Some(key),
             progress: ProgressUse::Report,
             mirror: crate::protocol::message::Mirror::default(),
+            may_ask: false,
             waiter,
         };
         self.commands.send(Command::Request(request)).await.ok().unwrap();
@@ -193,4 +207,29 @@ async fn nothing_is_added_to_what_the_other_side_does_not_read() {
     told.sort_unstable();
     assert_eq!(told, ["Unsent", "a Busy"]);
     assert!(side.remote.heard.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_answered_under_its_ticket_and_taken_back_by_whoever_asked() {
+    let mut side = Side::new(false);
+    side.says(r#"{"id":"q","method":"roots/list"}"#).await;
+    side.says(r#"{"id":"r","method":"roots/list"}"#).await;
+    side.says(r#"{"method":"notifications/cancelled","params":{"requestId":"r"}}"#)
+        .await;
+    side.says(r#"{"method":"notifications/message","params":{}}"#).await;
+    assert_eq!(
+        side.told(4).await,
+        [
+            "asked 1 roots/list",
+            "asked 2 roots/list",
+            "withdrawn 2",
+            "notified notifications/message"
+        ]
+    );
+    for ticket in [2, 1] {
+        let answer = Ok(r#"{"roots":[]}"#.to_owned());
+        let respond = Command::Respond { ticket, answer };
+        side.commands.send(respond).await.ok().unwrap();
+    }
+    side.hears(r#"{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}"#).await;
 }

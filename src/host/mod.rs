@@ -20,7 +20,8 @@ pub(crate) trait Clock: Send + Sync {
     fn unix_seconds(&self) -> u64;
 }
 
-/// What the host answers to a question: a token, or nothing.
+/// What the host answers to a question, as text of the question's kind; or nothing. Dropped early, it takes the question
+/// back.
 ///
 /// # Errors
 /// What the caller's function threw, in words.
@@ -28,6 +29,37 @@ pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Option<String>>> + S
 
 /// The caller's own number for one call: it comes back with the call's progress and its end.
 pub(crate) type CallId = u64;
+
+/// What the host is asked.
+pub(crate) struct Question {
+    pub(crate) kind: QuestionKind,
+    /// The configured name.
+    pub(crate) server: String,
+    /// The call that it is asked for, where that is known.
+    pub(crate) during: Option<CallId>,
+    /// JSON text of what it is about; empty where the kind says all.
+    pub(crate) text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuestionKind {
+    /// The bearer token for the server; nothing where the caller gives none.
+    Credential,
+    /// A message by a language model: the request's params, answered with a `CreateMessageResult`.
+    Sampling,
+    /// Input by the user: the request's params, answered with an `ElicitResult`.
+    Elicitation,
+    /// The folders that the server may work in, as an array of roots.
+    Roots,
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Prompts,
+    Resources,
+}
 
 /// How a call ended.
 pub(crate) enum CallEnd {
@@ -45,8 +77,16 @@ pub(crate) trait Listener: Send + Sync {
     /// A server reported progress of a call: its JSON text, as sent.
     fn progress(&self, call: CallId, params: String);
     fn diagnostic(&self, diagnostic: Diagnostic);
-    /// The credential for a server, where the caller gives credentials.
-    fn credential(&self, server: &str) -> Answer;
+    /// Asks the caller. Only what the options have a function for is asked, but for the credential.
+    fn ask(&self, question: Question) -> Answer;
+    /// A server sent a log message: its JSON text, as sent.
+    fn log(&self, server: &str, params: String);
+    /// What a server, by its projected name, has to offer is another.
+    fn changed(&self, server: &str, change: Change);
+    /// A resource of a server, by its projected name, was updated.
+    fn updated(&self, server: &str, uri: String);
+    /// The state of a server changed: all that is known of it, as JSON text.
+    fn status(&self, text: String);
     /// A child wrote a line to its standard error.
     fn stderr(&self, server: &str, line: String);
 }

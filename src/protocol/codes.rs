@@ -7,6 +7,10 @@ use crate::json::{self, Object};
 
 /// The receiver does not know the method (JSON-RPC 2.0, section 5.1).
 pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+/// The params of a request are not what its method takes (JSON-RPC 2.0, section 5.1).
+pub(crate) const INVALID_PARAMS: i64 = -32_602;
+/// The receiver failed (JSON-RPC 2.0, section 5.1).
+pub(crate) const INTERNAL_ERROR: i64 = -32_603;
 /// A header is missing or differs from the body (protocol 2026-07-28).
 pub(crate) const HEADER_MISMATCH: i64 = -32_020;
 /// The request needs a capability that it did not declare (protocol 2026-07-28).
@@ -23,6 +27,18 @@ pub(crate) struct WireError {
 }
 
 impl WireError {
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(INTERNAL_ERROR, message)
+    }
+
     pub(crate) fn parse(raw: &RawValue) -> Self {
         let Some(object) = Object::parse(raw.get()) else {
             return Self {

@@ -14,31 +14,70 @@ pub(crate) struct Established {
     pub(crate) revision: Revision,
     /// The server's own account of itself, as JSON text: for display, never for decisions.
     pub(crate) server_info: Option<Box<RawValue>>,
-    pub(crate) announces_tools: bool,
+    capabilities: Option<Box<RawValue>>,
 }
 
-/// The `params` of `initialize`. A capability is declared only with a handler behind it, and there is none yet.
-pub(crate) fn initialize_params(offer: Revision, client_name: &str, client_version: &str) -> Params {
-    let client_info = format!(
-        "{{\"name\":{},\"version\":{}}}",
-        json::quote(client_name),
-        json::quote(client_version)
-    );
-    Params::new()
-        .text("protocolVersion", offer.name())
-        .raw("capabilities", "{}")
-        .raw("clientInfo", &client_info)
+/// How a client introduces itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Introduction<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) version: &'a str,
+    /// JSON text of an object: a capability is declared only with a handler behind it.
+    pub(crate) capabilities: &'a str,
+    /// Whether log messages are wanted, where that is said with each request.
+    pub(crate) wants_logs: bool,
 }
 
-/// What every request of the stateless era says of itself: the members of its `_meta`.
-pub(crate) fn envelope(revision: Revision, client_name: &str, client_version: &str) -> String {
-    format!(
-        "\"io.modelcontextprotocol/protocolVersion\":\"{}\",\"io.modelcontextprotocol/clientCapabilities\":{{}},\
-         \"io.modelcontextprotocol/clientInfo\":{{\"name\":{},\"version\":{}}}",
-        revision.name(),
-        json::quote(client_name),
-        json::quote(client_version)
-    )
+impl Established {
+    /// Whether the server announces this capability.
+    pub(crate) fn announces(&self, capability: &str) -> bool {
+        self.capability(capability).is_some()
+    }
+
+    /// Whether it announces this member of a capability.
+    pub(crate) fn announces_member(&self, capability: &str, member: &str) -> bool {
+        let settings = self.capability(capability).and_then(|raw| Object::parse(raw.get()));
+        settings.is_some_and(|settings| settings.get(member).is_some_and(|flag| flag.get() == "true"))
+    }
+
+    fn capability(&self, capability: &str) -> Option<&RawValue> {
+        Object::parse(self.capabilities.as_ref()?.get())?.present(capability)
+    }
+}
+
+impl Introduction<'_> {
+    /// The `params` of `initialize`.
+    pub(crate) fn initialize_params(&self, offer: Revision) -> Params {
+        Params::new()
+            .text("protocolVersion", offer.name())
+            .raw("capabilities", self.capabilities)
+            .raw("clientInfo", &self.client_info())
+    }
+
+    /// What every request of the stateless era says of itself: the members of its `_meta`.
+    pub(crate) fn envelope(&self, revision: Revision) -> String {
+        let log_level = if self.wants_logs {
+            ",\"io.modelcontextprotocol/logLevel\":\"debug\""
+        } else {
+            ""
+        };
+        format!(
+            "\"io.modelcontextprotocol/protocolVersion\":\"{}\",\"io.modelcontextprotocol/clientCapabilities\":{},\
+             \"io.modelcontextprotocol/clientInfo\":{}{log_level}",
+            revision.name(),
+            self.capabilities,
+            self.client_info()
+        )
+    }
+
+    fn client_info(&self) -> String {
+        let Self { name, version, .. } = self;
+        format!(
+            "{{\"name\":{},\"version\":{}}}",
+            json::quote(name),
+            json::quote(version)
+        )
+    }
 }
 
 /// Reads the result of `server/discover`, after which the server is spoken to in this revision.
@@ -51,9 +90,7 @@ pub(crate) fn read_discover_result(result: &RawValue, revision: Revision) -> Est
             .get("io.modelcontextprotocol/serverInfo")
             .filter(|info| Object::parse(info.get()).is_some())
             .map(ToOwned::to_owned),
-        announces_tools: object
-            .object("capabilities")
-            .is_some_and(|c| c.present("tools").is_some()),
+        capabilities: object.get("capabilities").map(ToOwned::to_owned),
     }
 }
 
@@ -99,9 +136,7 @@ pub(crate) fn read_initialize_result(result: &RawValue) -> Result<Established> {
             .get("serverInfo")
             .filter(|info| Object::parse(info.get()).is_some())
             .map(ToOwned::to_owned),
-        announces_tools: object
-            .object("capabilities")
-            .is_some_and(|c| c.present("tools").is_some()),
+        capabilities: object.get("capabilities").map(ToOwned::to_owned),
     })
 }
 
@@ -125,7 +160,7 @@ mod tests {
             );
             let established = read(&text).unwrap();
             assert_eq!(established.revision, revision);
-            assert!(established.announces_tools);
+            assert!(established.announces("tools") && !established.announces("prompts"));
             assert_eq!(established.server_info.unwrap().get(), r#"{"name":"s"}"#);
         }
     }
@@ -147,13 +182,31 @@ mod tests {
 
     #[test]
     fn the_offer_is_the_newest_revision_with_a_handshake() {
-        let line = super::super::message::request(
-            0,
-            "initialize",
-            &initialize_params(Revision::NEWEST_SESSION, "espalier", "1"),
-            None,
-            "",
+        let introduction = Introduction {
+            name: "espalier",
+            version: "1",
+            capabilities: r#"{"roots":{}}"#,
+            wants_logs: true,
+        };
+        let params = introduction.initialize_params(Revision::NEWEST_SESSION).object();
+        assert_eq!(
+            params,
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"espalier","version":"1"}}"#
         );
-        assert!(line.contains(r#""params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"espalier","version":"1"}}"#), "{line}");
+        let envelope = introduction.envelope(Revision::NEWEST);
+        assert!(
+            envelope.contains(r#"clientCapabilities":{"roots":{}},"#) && envelope.ends_with(r#"/logLevel":"debug""#),
+            "{envelope}"
+        );
+    }
+
+    #[test]
+    fn a_capability_is_announced_by_being_there_and_its_members_by_being_true() {
+        let established =
+            read(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":false},"prompts":null}}"#)
+                .unwrap();
+        assert!(established.announces("tools") && established.announces_member("tools", "listChanged"));
+        assert!(established.announces("resources") && !established.announces_member("resources", "subscribe"));
+        assert!(!established.announces("prompts") && !established.announces_member("prompts", "listChanged"));
     }
 }

@@ -15,10 +15,6 @@ pub(crate) enum Message<'a> {
     Request {
         id: Id<'a>,
         method: Cow<'a, str>,
-        #[cfg_attr(
-            not(test),
-            expect(dead_code, reason = "a client declares no capability whose requests it would read")
-        )]
         params: Option<&'a RawValue>,
     },
     Notification {
@@ -120,7 +116,7 @@ impl Params {
         self.raw(key, &value)
     }
 
-    /// Adds a member whose value is JSON text on one line.
+    /// Adds a member whose value is JSON text on one line. The key is one of ours, and needs no escape.
     #[must_use]
     pub(crate) fn raw(mut self, key: &str, value: &str) -> Self {
         self.members.reserve(key.len() + value.len() + 4);
@@ -132,6 +128,23 @@ impl Params {
         self.members.push_str("\":");
         self.members.push_str(value);
         self
+    }
+
+    /// Adds a member whose key is anybody's.
+    #[must_use]
+    pub(crate) fn entry(self, key: &str, value: &str) -> Self {
+        let quoted = json::quote(key);
+        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        self.raw(inner.unwrap_or_default(), value)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The object as JSON text.
+    pub(crate) fn object(&self) -> String {
+        format!("{{{}}}", self.members)
     }
 }
 
@@ -155,7 +168,7 @@ pub(crate) enum OutgoingKind {
 }
 
 /// What a request repeats outside its text, for wires with headers. The bearer is a secret, so that there is no `Debug`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Mirror {
     /// The tool, prompt or resource that is meant.
     pub(crate) name: Option<String>,
@@ -208,17 +221,14 @@ pub(crate) fn notification(method: &str, params: &Params) -> String {
     line
 }
 
-/// A successful answer; `result` is JSON text on one line.
-pub(crate) fn result(id: Id<'_>, result: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id.text())
+/// A successful answer. `id` is the text that the request gave, `result` JSON text on one line.
+pub(crate) fn result(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 
-pub(crate) fn error(id: Id<'_>, error: &WireError) -> String {
-    format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{}}}",
-        id.text(),
-        error.to_json()
-    )
+/// An answer that says why there is none. `id` is the text that the request gave.
+pub(crate) fn error(id: &str, error: &WireError) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_json())
 }
 
 fn push_params(line: &mut String, params: &Params) {
@@ -313,7 +323,7 @@ mod tests {
             request(1, "tools/list", &Params::new(), None, ""),
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#
         );
-        assert_eq!(result(id, "{}"), r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
+        assert_eq!(result(id.text(), "{}"), r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
         assert_eq!(
             notification("notifications/initialized", &Params::new()),
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#

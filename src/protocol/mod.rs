@@ -2,6 +2,7 @@
 //! clock, no I/O.
 
 pub(crate) mod codes;
+pub(crate) mod elicitation;
 pub(crate) mod handshake;
 pub(crate) mod message;
 pub(crate) mod peer;

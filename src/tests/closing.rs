@@ -11,7 +11,7 @@ use crate::client::options::{Options, ServerConfig};
 use crate::client::toolset::Toolset;
 use crate::diagnostic::Diagnostic;
 use crate::error::ErrorCode;
-use crate::host::{Answer, CallEnd, CallId, Listener};
+use crate::host::{Answer, CallEnd, CallId, Change, Listener, Question};
 use crate::json;
 use crate::transport::clock::SystemClock;
 
@@ -33,9 +33,17 @@ impl Listener for Heard {
 
     fn progress(&self, _call: CallId, _params: String) {}
 
-    fn credential(&self, _server: &str) -> Answer {
+    fn ask(&self, _question: Question) -> Answer {
         Box::pin(std::future::ready(Ok(None)))
     }
+
+    fn log(&self, _server: &str, _params: String) {}
+
+    fn changed(&self, _server: &str, _change: Change) {}
+
+    fn updated(&self, _server: &str, _uri: String) {}
+
+    fn status(&self, _text: String) {}
 
     fn diagnostic(&self, diagnostic: Diagnostic) {
         self.diagnostics.lock().unwrap().push(diagnostic);

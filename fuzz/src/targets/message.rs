@@ -36,11 +36,11 @@ pub(crate) fn render(message: &Message<'_>) -> String {
         Message::Response {
             id: Some(id),
             outcome: Ok(result),
-        } => message::result(*id, result.get()),
+        } => message::result(id.text(), result.get()),
         Message::Response {
             id: Some(id),
             outcome: Err(error),
-        } => message::error(*id, error),
+        } => message::error(id.text(), error),
         Message::Response {
             id: None,
             outcome: Ok(result),

@@ -1,18 +1,23 @@
-//! Whatever the other side says and whenever, each request ends once and in time. The input is a script, one step per
+//! Whatever the other side says, asks and whenever, each request ends once and in time. The input is a script, one step per
 //! line; what begins with none of the signs below is what the other side says.
 //!
 //! ```text
-//! +<timeout> <most> <letters>   a request; in ms, 0 for no limit; r: progress resets, p: reported, q: for patience
+//! +<timeout> <most> <letters>   a request; in ms, 0 for no limit; r: progress resets, p: reported, q: for patience,
+//!                               a: its answer may be a question
 //! -<n>                          cancel request n
 //! @<ms>                         so much time passes
 //! ^<n>                          a revision was agreed
+//! ~                             from here on the stateless era
+//! =<n>                          question n is answered
+//! #<n>                          question n cannot be answered
 //! !                             the connection is lost
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::limits::Timeout;
+use crate::protocol::codes::WireError;
 use crate::protocol::message::{Message, Mirror, Outgoing, Params};
 use crate::protocol::peer::{Action, Outcome, Patience, Peer, ProgressUse, Request};
 use crate::protocol::revision::Revision;
@@ -53,6 +58,9 @@ struct Run<S> {
     /// Requests so far; each is its own waiter and key.
     requests: u64,
     live: HashMap<u64, Live>,
+    /// Questions that are open.
+    questions: HashSet<u64>,
+    is_stateless: bool,
 }
 
 /// What the model remembers of a request that has not ended.
@@ -60,6 +68,7 @@ struct Live {
     started: Instant,
     patience: Patience,
     progress: ProgressUse,
+    may_ask: bool,
 }
 
 impl<S: Subject> Run<S> {
@@ -74,6 +83,8 @@ impl<S: Subject> Run<S> {
             now,
             requests: 0,
             live: HashMap::new(),
+            questions: HashSet::new(),
+            is_stateless: false,
         }
     }
 
@@ -92,9 +103,21 @@ impl<S: Subject> Run<S> {
                 let index = number(rest) as usize % revisions.len();
                 self.subject.peer().set_revision(revisions[index]);
             }
+            "~" => {
+                self.is_stateless = true;
+                self.subject.peer().set_envelope("\"v\":1".to_owned());
+            }
+            "=" => self.respond(rest, Ok("{}".to_owned())),
+            "#" => self.respond(rest, Err(WireError::internal("no"))),
             "!" => self.abandon(),
             _ => self.subject.peer().handle(step, now),
         }
+    }
+
+    fn respond(&mut self, ticket: &str, answer: Result<String, WireError>) {
+        let ticket = number(ticket).into();
+        self.questions.remove(&ticket);
+        self.subject.peer().respond(ticket, answer, self.now);
     }
 
     fn request(&mut self, step: &str) {
@@ -124,6 +147,7 @@ impl<S: Subject> Run<S> {
             key: Some(waiter),
             progress,
             mirror: Mirror::default(),
+            may_ask: letters.contains('a'),
             waiter,
         };
         self.live.insert(
@@ -132,6 +156,7 @@ impl<S: Subject> Run<S> {
                 started: self.now,
                 patience,
                 progress,
+                may_ask: letters.contains('a'),
             },
         );
         self.subject.peer().request(request, self.now);
@@ -165,7 +190,11 @@ impl<S: Subject> Run<S> {
                         .is_some_and(|live| live.progress == ProgressUse::Report);
                     assert!(reports, "progress of request {key}, which wants none");
                 }
-                Action::Abandon { .. } | Action::Violation(_) => {}
+                Action::Asked(asked) => assert!(self.questions.insert(asked.ticket), "a ticket was used twice"),
+                Action::Withdrawn { ticket } => {
+                    assert!(self.questions.remove(&ticket), "question {ticket} was not open");
+                }
+                Action::Notified { .. } | Action::Abandon { .. } | Action::Violation(_) => {}
             }
         }
         let now = self.now;
@@ -192,11 +221,11 @@ impl<S: Subject> Run<S> {
     fn abandon(&mut self) {
         let mut left: Vec<_> = self.live.drain().map(|(waiter, _)| waiter).collect();
         left.sort_unstable();
-        assert_eq!(
-            self.subject.peer().abandon(),
-            left,
-            "those who still wait are handed out"
-        );
+        self.questions.clear();
+        // Under the ids that they have by now, which a question changes.
+        let mut waiting = self.subject.peer().abandon();
+        waiting.sort_unstable();
+        assert_eq!(waiting, left, "those who still wait are handed out");
     }
 }
 
@@ -209,7 +238,7 @@ impl Live {
 
     /// Nothing may keep a request alive after this.
     fn most_wait(&self) -> Option<Duration> {
-        let may_be_reset = self.patience.reset_on_progress && self.progress != ProgressUse::None;
+        let may_be_reset = self.patience.reset_on_progress && (self.progress != ProgressUse::None || self.may_ask);
         if may_be_reset {
             self.patience.max_total.duration()
         } else {

@@ -6,12 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
-use super::codes::{METHOD_NOT_FOUND, WireError};
+pub(crate) use questions::Asked;
+use questions::{Input, Origin, Questions};
+
+use super::codes::WireError;
 use super::message::{self, Id, Message, Mirror, Outgoing, OutgoingKind, Params, Unreadable};
 use super::revision::Revision;
 use crate::error::Error;
 use crate::json::{self, Object};
 use crate::limits::{self, Timeout};
+
+mod questions;
 
 /// The peer of a client. `W` is whatever waits for an answer: it is kept, and handed back with the outcome.
 pub(crate) struct Peer<W> {
@@ -21,6 +26,8 @@ pub(crate) struct Peer<W> {
     keys: HashMap<u64, u64>,
     deadlines: BTreeSet<(Instant, u64)>,
     actions: VecDeque<Action<W>>,
+    /// What the other side asks and nobody answered yet.
+    questions: Questions,
     revision: Option<Revision>,
     /// The members that every request's `_meta` has; empty in the session era.
     envelope: String,
@@ -36,6 +43,8 @@ pub(crate) struct Request<W> {
     pub(crate) progress: ProgressUse,
     /// What wires with headers repeat.
     pub(crate) mirror: Mirror,
+    /// Whether the stateless era lets the other side answer with questions of its own (protocol, 7.17).
+    pub(crate) may_ask: bool,
     pub(crate) waiter: W,
 }
 
@@ -70,6 +79,15 @@ pub(crate) enum Action<W> {
     Settled { waiter: W, outcome: Outcome },
     /// Progress of a request that asked for it: the `params` as they were sent.
     Progress { key: u64, params: Box<RawValue> },
+    /// The other side asks for something: `respond` answers it.
+    Asked(Asked),
+    /// Nobody waits for the answer to this question any more.
+    Withdrawn { ticket: u64 },
+    /// Any other notification.
+    Notified {
+        method: String,
+        params: Option<Box<RawValue>>,
+    },
     /// The other side broke the protocol, and the connection survived it.
     Violation(Violation),
 }
@@ -108,6 +126,8 @@ pub(crate) enum Violation {
     TooLong,
     /// Messages to a server that does not read were dropped.
     Unsent,
+    /// A request of the other side in an era that has none.
+    Request,
 }
 
 impl Violation {
@@ -123,6 +143,7 @@ impl Violation {
             Self::NotUtf8 => "it sent bytes that are not UTF-8; they were replaced by U+FFFD",
             Self::TooLong => "it sent a message over the size limit (`maxMessageBytes`); the message was skipped",
             Self::Unsent => "it does not read what is sent to it; answers and notifications to it were dropped",
+            Self::Request => "it sent a request, which the stateless era has not; the request was skipped",
         }
     }
 }
@@ -134,6 +155,8 @@ struct Pending<W> {
     patience: Patience,
     started: Instant,
     deadline: Option<Instant>,
+    /// There where the answer may be a question.
+    input: Option<Input>,
     waiter: W,
 }
 
@@ -145,6 +168,7 @@ impl<W> Peer<W> {
             keys: HashMap::new(),
             deadlines: BTreeSet::new(),
             actions: VecDeque::new(),
+            questions: Questions::default(),
             revision: None,
             envelope: String::new(),
         }
@@ -162,25 +186,38 @@ impl<W> Peer<W> {
     }
 
     pub(crate) fn request(&mut self, request: Request<W>, now: Instant) {
+        let Request {
+            method,
+            params,
+            patience,
+            key,
+            progress,
+            mirror,
+            may_ask,
+            waiter,
+        } = request;
+        let input = (may_ask && self.is_stateless()).then(|| Input::new(params.clone(), mirror.clone()));
+        let pending = Pending {
+            key,
+            method,
+            progress,
+            patience,
+            started: now,
+            deadline: patience.deadline(now, now),
+            input,
+            waiter,
+        };
+        self.send_request(pending, &params, mirror);
+    }
+
+    fn send_request(&mut self, pending: Pending<W>, params: &Params, mirror: Mirror) {
         let id = self.next_id;
         self.next_id += 1;
-        let token = (request.progress != ProgressUse::None).then_some(id);
-        let text = message::request(id, request.method, &request.params, token, &self.envelope);
-        let kind = OutgoingKind::Request {
-            id,
-            method: request.method,
-            mirror: request.mirror,
-        };
+        let method = pending.method;
+        let token = (pending.progress != ProgressUse::None).then_some(id);
+        let text = message::request(id, method, params, token, &self.envelope);
+        let kind = OutgoingKind::Request { id, method, mirror };
         self.actions.push_back(Action::Send(Outgoing { text, kind }));
-        let pending = Pending {
-            key: request.key,
-            method: request.method,
-            progress: request.progress,
-            patience: request.patience,
-            started: now,
-            deadline: request.patience.deadline(now, now),
-            waiter: request.waiter,
-        };
         if let Some(key) = pending.key {
             self.keys.insert(key, id);
         }
@@ -190,18 +227,36 @@ impl<W> Peer<W> {
         self.pending.insert(id, pending);
     }
 
+    const fn is_stateless(&self) -> bool {
+        !self.envelope.is_empty()
+    }
+
     pub(crate) fn notify(&mut self, method: &'static str, params: &Params) {
         let text = message::notification(method, params);
         let kind = OutgoingKind::Notification { method };
         self.actions.push_back(Action::Send(Outgoing { text, kind }));
     }
 
+    /// Answers a question of the other side with the JSON text of a result, or with an error. In the stateless era an
+    /// error ends the request that the question belongs to: there is nobody to tell it to. Questions that were withdrawn
+    /// are forgotten.
+    pub(crate) fn respond(&mut self, ticket: u64, answer: Result<String, WireError>, now: Instant) {
+        match self.questions.take(ticket) {
+            None => {}
+            Some(Origin::Request { id }) => self.send_answer(&id, answer),
+            Some(Origin::Input { request, key }) => self.take_input(request, &key, answer, now),
+        }
+    }
+
     /// Gives up the request of this name: the other side is told, the waiter hears `Cancelled`. Unknown names are the
     /// ordinary race with an answer, and ignored.
     pub(crate) fn cancel(&mut self, key: u64) {
         let Some(id) = self.keys.get(&key).copied() else { return };
+        let is_under_way = !self.is_asking(id);
         if let Some(pending) = self.take(id) {
-            self.send_cancelled(id, pending.method, "the caller gave it up");
+            if is_under_way {
+                self.send_cancelled(id, pending.method, "the caller gave it up");
+            }
             self.actions.push_back(Action::Settled {
                 waiter: pending.waiter,
                 outcome: Outcome::Cancelled,
@@ -236,12 +291,16 @@ impl<W> Peer<W> {
             if deadline > now {
                 break;
             }
+            let is_under_way = !self.is_asking(id);
             let Some(pending) = self.take(id) else {
                 self.deadlines.remove(&(deadline, id));
                 continue;
             };
             let waited = now.saturating_duration_since(pending.started);
-            self.send_cancelled(id, pending.method, "the request timed out");
+            // While answers are collected there is no request that the other side could give up.
+            if is_under_way {
+                self.send_cancelled(id, pending.method, "the request timed out");
+            }
             self.actions.push_back(Action::Settled {
                 waiter: pending.waiter,
                 outcome: Outcome::TimedOut { waited },
@@ -266,6 +325,7 @@ impl<W> Peer<W> {
     pub(crate) fn abandon(&mut self) -> Vec<W> {
         self.keys.clear();
         self.deadlines.clear();
+        self.questions = Questions::default();
         let mut pending: Vec<_> = self.pending.drain().collect();
         pending.sort_unstable_by_key(|(id, _)| *id);
         pending.into_iter().map(|(_, pending)| pending.waiter).collect()
@@ -284,29 +344,31 @@ impl<W> Peer<W> {
 
     fn handle_one(&mut self, text: &str, now: Instant) {
         match Message::parse(text) {
-            Ok(Message::Response { id, outcome }) => self.handle_response(id, outcome),
-            Ok(Message::Request { id, method, .. }) => self.answer(id, &method),
+            Ok(Message::Response { id, outcome }) => self.handle_response(id, outcome, now),
+            Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
             Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
             Err(Unreadable::NotAnObject) => self.violation(Violation::NotJson),
             Err(Unreadable::NotAMessage) => self.violation(Violation::NotAMessage),
         }
     }
 
-    fn handle_response(&mut self, id: Option<Id<'_>>, outcome: Result<&RawValue, WireError>) {
+    fn handle_response(&mut self, id: Option<Id<'_>>, outcome: Result<&RawValue, WireError>, now: Instant) {
         let Some(id) = id.and_then(Id::number).filter(|id| *id < self.next_id) else {
             return self.violation(Violation::UnknownAnswer);
         };
-        self.settle(
-            id,
-            match outcome {
-                Ok(result) => Outcome::Result(result.to_owned()),
-                Err(error) => Outcome::Error(error),
-            },
-        );
+        match outcome {
+            Ok(result) if self.is_stateless() => self.handle_result(id, result, now),
+            Ok(result) => self.settle(id, Outcome::Result(result.to_owned())),
+            Err(error) => self.settle(id, Outcome::Error(error)),
+        }
     }
 
-    /// An answer that comes late or twice is the ordinary race with a cancel or a timeout, and changes nothing.
+    /// An answer that comes late or twice is the ordinary race with a cancel or a timeout, and changes nothing. So does
+    /// one to a request whose answer was a question.
     fn settle(&mut self, id: u64, outcome: Outcome) {
+        if self.is_asking(id) {
+            return;
+        }
         if let Some(pending) = self.take(id) {
             self.actions.push_back(Action::Settled {
                 waiter: pending.waiter,
@@ -315,54 +377,83 @@ impl<W> Peer<W> {
         }
     }
 
-    fn answer(&mut self, id: Id<'_>, method: &str) {
-        if !self.envelope.is_empty() {
-            return;
+    fn handle_request(&mut self, id: Id<'_>, method: &str, params: Option<&RawValue>) {
+        if self.is_stateless() {
+            return self.violation(Violation::Request);
         }
-        let answer = if method == "ping" {
-            message::result(id, "{}")
-        } else {
-            let error = WireError {
-                code: METHOD_NOT_FOUND,
-                message: "method not found".to_owned(),
-                data: None,
-            };
-            message::error(id, &error)
+        if method == "ping" {
+            return self.send_answer(id.text(), Ok("{}".to_owned()));
+        }
+        let origin = Origin::Request {
+            id: id.text().to_owned(),
+        };
+        match self.questions.ask(origin, method, params, None) {
+            Some(asked) => self.actions.push_back(Action::Asked(asked)),
+            None => self.send_answer(id.text(), Err(WireError::internal("too many requests at a time"))),
+        }
+    }
+
+    fn send_answer(&mut self, id: &str, answer: Result<String, WireError>) {
+        let text = match answer {
+            Ok(result) => message::result(id, &result),
+            Err(error) => message::error(id, &error),
         };
         let kind = OutgoingKind::Answer;
-        self.actions.push_back(Action::Send(Outgoing { text: answer, kind }));
+        self.actions.push_back(Action::Send(Outgoing { text, kind }));
     }
 
     fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Instant) {
-        // Every other notification is for features that this side did not ask for.
-        if method != "notifications/progress" {
-            return;
+        match method {
+            "notifications/progress" => self.handle_progress(params, now),
+            "notifications/cancelled" => self.handle_cancelled(params),
+            _ => self.actions.push_back(Action::Notified {
+                method: method.to_owned(),
+                params: params.map(ToOwned::to_owned),
+            }),
         }
+    }
+
+    /// The other side takes a request of its own back. Whatever it cannot mean is ignored.
+    fn handle_cancelled(&mut self, params: Option<&RawValue>) {
+        let object = params.and_then(|params| Object::parse(params.get()));
+        let id = object.and_then(|object| Id::new(object.get("requestId")?));
+        if let Some(ticket) = id.and_then(|id| self.questions.withdraw_request(id.text())) {
+            self.actions.push_back(Action::Withdrawn { ticket });
+        }
+    }
+
+    fn handle_progress(&mut self, params: Option<&RawValue>, now: Instant) {
         let Some(params) = params else { return };
         let token = Object::parse(params.get()).and_then(|object| {
             json::parse::<f64>(object.get("progress")?.get())?;
             Id::new(object.get("progressToken")?)?.number()
         });
-        let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get_mut(&id)?))) else {
+        let Some((id, pending)) = token.and_then(|id| Some((id, self.pending.get(&id)?))) else {
             return;
         };
         if pending.progress == ProgressUse::None {
             return;
-        }
-        if pending.patience.reset_on_progress {
-            let renewed = pending.patience.deadline(pending.started, now);
-            if let Some(old) = std::mem::replace(&mut pending.deadline, renewed) {
-                self.deadlines.remove(&(old, id));
-            }
-            if let Some(renewed) = renewed {
-                self.deadlines.insert((renewed, id));
-            }
         }
         if let (ProgressUse::Report, Some(key)) = (pending.progress, pending.key) {
             self.actions.push_back(Action::Progress {
                 key,
                 params: params.to_owned(),
             });
+        }
+        self.renew_deadline(id, now);
+    }
+
+    /// The other side is still at it.
+    fn renew_deadline(&mut self, id: u64, now: Instant) {
+        let Some(pending) = self.pending.get_mut(&id) else {
+            return;
+        };
+        if let Some(old) = pending.deadline {
+            self.deadlines.remove(&(old, id));
+        }
+        pending.renew_deadline(now);
+        if let Some(renewed) = pending.deadline {
+            self.deadlines.insert((renewed, id));
         }
     }
 
@@ -388,7 +479,20 @@ impl<W> Peer<W> {
         if let Some(deadline) = pending.deadline {
             self.deadlines.remove(&(deadline, id));
         }
+        if pending.input.is_some() {
+            for ticket in self.questions.withdraw_inputs(id) {
+                self.actions.push_back(Action::Withdrawn { ticket });
+            }
+        }
         Some(pending)
+    }
+}
+
+impl<W> Pending<W> {
+    fn renew_deadline(&mut self, now: Instant) {
+        if self.patience.reset_on_progress {
+            self.deadline = self.patience.deadline(self.started, now);
+        }
     }
 }
 

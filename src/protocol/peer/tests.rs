@@ -28,9 +28,15 @@ impl Side {
             key: Some(key),
             progress: ProgressUse::Report,
             mirror: Mirror::default(),
+            may_ask: true,
             waiter,
         };
         self.peer.request(request, self.start + at);
+    }
+
+    fn respond(&mut self, ticket: u64, answer: Result<String, WireError>) -> Vec<String> {
+        self.peer.respond(ticket, answer, self.start);
+        self.actions()
     }
 
     fn hear(&mut self, text: &str) -> Vec<String> {
@@ -74,6 +80,15 @@ impl Side {
                     outcome: Outcome::Cancelled,
                 } => format!("{waiter} cancelled"),
                 Action::Progress { key, params } => format!("progress {key} {}", params.get()),
+                Action::Asked(asked) => format!(
+                    "asked {} {} {:?} {}",
+                    asked.ticket,
+                    asked.method,
+                    asked.during,
+                    asked.params.as_deref().map_or("", RawValue::get)
+                ),
+                Action::Withdrawn { ticket } => format!("withdrawn {ticket}"),
+                Action::Notified { method, .. } => format!("notified {method}"),
                 Action::Violation(violation) => format!("{violation:?}"),
             })
             .collect()
@@ -146,6 +161,7 @@ fn a_timeout_cancels_but_never_the_handshake() {
         key: None,
         progress: ProgressUse::None,
         mirror: Mirror::default(),
+        may_ask: true,
         waiter: "handshake",
     };
     side.peer.request(request, side.start);
@@ -211,7 +227,7 @@ fn progress_without_reset_is_reported_and_changes_no_deadline() {
 }
 
 #[test]
-fn ping_is_answered_and_other_requests_are_refused_with_their_own_id() {
+fn ping_is_answered_and_other_requests_are_questions_with_an_answer_of_their_own() {
     let mut side = Side::new();
     assert_eq!(
         side.hear(r#"{"jsonrpc":"2.0","id":"p-1","method":"ping"}"#),
@@ -219,9 +235,35 @@ fn ping_is_answered_and_other_requests_are_refused_with_their_own_id() {
     );
     assert_eq!(
         side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#),
+        ["asked 1 roots/list None "]
+    );
+    assert_eq!(
+        side.hear(r#"{"id":"x","method":"a","params":{"b":1}}"#),
+        [r#"asked 2 a None {"b":1}"#]
+    );
+    assert_eq!(
+        side.respond(1, Err(WireError::new(-32601, "method not found"))),
         [r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}"#]
     );
-    assert!(side.hear(r#"{"jsonrpc":"2.0","method":"anything"}"#).is_empty());
+    assert!(side.respond(1, Ok("{}".to_owned())).is_empty());
+    let cancelled = |id: &str| format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#);
+    assert!(side.hear(&cancelled("7")).is_empty());
+    assert!(side.hear(&cancelled("[1]")).is_empty());
+    assert_eq!(side.hear(&cancelled("\"x\"")), ["withdrawn 2"]);
+    assert!(side.respond(2, Ok("{}".to_owned())).is_empty());
+    assert_eq!(
+        side.hear(r#"{"jsonrpc":"2.0","method":"anything"}"#),
+        ["notified anything"]
+    );
+}
+
+#[test]
+fn more_questions_than_anybody_answers_are_refused() {
+    let mut side = Side::new();
+    for id in 0..limits::MAX_OPEN_QUESTIONS {
+        assert!(side.hear(&format!(r#"{{"id":{id},"method":"a"}}"#))[0].starts_with("asked"));
+    }
+    assert!(side.hear(r#"{"id":"more","method":"a"}"#)[0].contains(r#""id":"more","error":{"code":-32603"#));
 }
 
 #[test]
@@ -308,5 +350,122 @@ fn the_stateless_era_says_everything_with_each_request_and_answers_nothing() {
         sent[0].contains(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":2}"#),
         "{sent:?}"
     );
-    assert!(side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).is_empty());
+    assert_eq!(side.hear(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#), ["Request"]);
+}
+
+/// A side of the stateless era that has sent one call, under the id 2.
+fn asking() -> Side {
+    let mut side = Side::new();
+    side.peer.set_envelope(r#""v":1"#.to_owned());
+    side.call("a", 10, patience(5), Duration::ZERO);
+    side.actions();
+    side
+}
+
+const INPUT: &str = r#"{"id":2,"result":{"resultType":"input_required","requestState":"s\u00e9\/","inputRequests":{"one":{"method":"m","params":{"p":1}},"t\"wo":{"method":"n"}}}}"#;
+
+#[test]
+fn an_answer_that_asks_is_sent_again_with_every_answer_and_the_state_as_it_came() {
+    let mut side = asking();
+    assert_eq!(
+        side.hear(INPUT),
+        [r#"asked 1 m Some(10) {"p":1}"#, "asked 2 n Some(10) "]
+    );
+    // The same answer once more is the ordinary race.
+    assert!(side.hear(INPUT).is_empty());
+    assert!(side.respond(2, Ok("2".to_owned())).is_empty());
+    assert_eq!(
+        side.respond(1, Ok(r#"{"x":1}"#.to_owned())),
+        [
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"inputResponses":{"t\"wo":2,"one":{"x":1}},"requestState":"s\u00e9\/","_meta":{"v":1,"progressToken":3}}}"#
+        ]
+    );
+    // The answers of one round are not repeated in the next one.
+    assert_eq!(
+        side.hear(r#"{"id":3,"result":{"resultType":"input_required","requestState":"t"}}"#),
+        [
+            r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"requestState":"t","_meta":{"v":1,"progressToken":4}}}"#
+        ]
+    );
+    assert!(side.hear(r#"{"id":2,"result":{}}"#).is_empty());
+    assert_eq!(
+        side.hear(r#"{"id":4,"result":{"resultType":"complete"}}"#),
+        [r#"a = {"resultType":"complete"}"#]
+    );
+}
+
+#[test]
+fn what_is_asked_on_behalf_of_a_call_ends_with_it() {
+    let mut side = asking();
+    side.hear(INPUT);
+    side.peer.cancel(10);
+    assert_eq!(side.actions(), ["withdrawn 1", "withdrawn 2", "a cancelled"]);
+    let mut side = asking();
+    side.hear(INPUT);
+    assert_eq!(side.tick(SECOND * 6), ["withdrawn 1", "withdrawn 2", "a late 6"]);
+    let mut side = asking();
+    side.hear(INPUT);
+    let failed = side.respond(1, Err(WireError::internal("no")));
+    assert_eq!(failed[0], "withdrawn 2");
+    assert!(failed[1].contains("a failed") && failed[1].contains("no"), "{failed:?}");
+    assert!(side.respond(2, Ok("1".to_owned())).is_empty());
+}
+
+#[test]
+fn questions_that_cannot_be_answered_fail_their_call() {
+    for result in [
+        r#"{"resultType":"input_required"}"#,
+        r#"{"resultType":"input_required","requestState":3}"#,
+        r#"{"resultType":"input_required","inputRequests":[]}"#,
+        r#"{"resultType":"input_required","inputRequests":{}}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":1}}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":{}}}"#,
+        r#"{"resultType":"task"}"#,
+        r#"{"resultType":7}"#,
+    ] {
+        let mut side = asking();
+        let told = side.hear(&format!(r#"{{"id":2,"result":{result}}}"#));
+        assert!(told.len() == 1 && told[0].starts_with("a failed"), "{result} {told:?}");
+    }
+    let mut side = asking();
+    let told =
+        side.hear(r#"{"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"m"},"b":3}}}"#);
+    assert_eq!(told[..2], ["asked 1 m Some(10) ", "withdrawn 1"]);
+    assert!(told[2].starts_with("a failed"));
+}
+
+#[test]
+fn a_server_that_never_stops_asking_is_stopped() {
+    let mut side = asking();
+    for id in 2..2 + u64::from(limits::MAX_INPUT_ROUNDS) {
+        let told = side.hear(&format!(
+            r#"{{"id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#
+        ));
+        assert!(told[0].contains("tools/call"), "{told:?}");
+    }
+    let id = 2 + u64::from(limits::MAX_INPUT_ROUNDS);
+    let told = side.hear(&format!(
+        r#"{{"id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#
+    ));
+    assert!(told[0].starts_with("a failed"), "{told:?}");
+}
+
+#[test]
+fn the_stateless_era_has_no_requests_of_the_other_side_and_no_questions_for_requests_that_take_none() {
+    let mut side = asking();
+    assert_eq!(side.hear(r#"{"id":9,"method":"ping"}"#), ["Request"]);
+    let request = Request {
+        method: "tools/list",
+        params: Params::new(),
+        patience: patience(5),
+        key: None,
+        progress: ProgressUse::None,
+        mirror: Mirror::default(),
+        may_ask: false,
+        waiter: "list",
+    };
+    side.peer.request(request, side.start);
+    side.actions();
+    let told = side.hear(r#"{"id":3,"result":{"resultType":"input_required","requestState":"s"}}"#);
+    assert!(told[0].starts_with("list failed"), "{told:?}");
 }

@@ -2,6 +2,7 @@
 //! stateless era sends. A refusal of credentials, a failure of the server, and silence say nothing about it.
 
 use http::StatusCode;
+use serde_json::value::RawValue;
 
 use crate::json::{self, Object};
 use crate::protocol::codes::{
@@ -67,6 +68,15 @@ pub(crate) fn read(probed: Probed<'_>, requested: Revision) -> Next {
             outcome: Err(error), ..
         })) if is_modern(DISCOVER, status, error.code) => read_modern_error(error, requested),
         _ => Next::Initialize,
+    }
+}
+
+/// The same for what came over a wire without a status.
+pub(crate) fn read_outcome(outcome: Result<&RawValue, WireError>, requested: Revision) -> Next {
+    match outcome {
+        Ok(result) => read_result(result.get()),
+        Err(error) if is_modern(DISCOVER, StatusCode::OK, error.code) => read_modern_error(error, requested),
+        Err(_) => Next::Initialize,
     }
 }
 

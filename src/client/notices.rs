@@ -1,0 +1,28 @@
+//! What servers announce, and who is told: the caller, and whatever was built on what is not true any more.
+
+use std::sync::Arc;
+
+use super::connection::Notice;
+use super::server::Server;
+use super::shared::Shared;
+use crate::host::Change;
+
+impl Shared {
+    /// A server of this toolset said something on its own account.
+    pub(super) fn heard(self: &Arc<Self>, index: usize, notice: Notice) {
+        let Some(server) = self.servers.get(index) else { return };
+        let changed = |change| self.listener.changed(&server.projected_name, change);
+        match notice {
+            Notice::ToolsChanged => changed(Change::Tools),
+            Notice::PromptsChanged => changed(Change::Prompts),
+            Notice::ResourcesChanged => changed(Change::Resources),
+            Notice::ResourceUpdated(uri) => self.listener.updated(&server.projected_name, uri),
+            Notice::Lost => self.tell_status(server),
+        }
+    }
+
+    /// The state of a server is another one.
+    pub(super) fn tell_status(&self, server: &Server) {
+        self.listener.status(server.to_json());
+    }
+}
