@@ -23,7 +23,9 @@ export async function profileVariant(benchCase, variant, { subject, seconds, con
     await run.round({ counted: true });
     const profileTo = `${stem}.cpuprofile`;
     await run.round({ counted: true, profileTo });
-    const recorded = perf ? await recordRound(run, { seconds, file: `${stem}.perf.data` }) : [];
+    // A process that is not there between two rounds cannot be attached to.
+    const recorded =
+      perf && run.pid !== undefined ? await recordRound(run, { seconds, file: `${stem}.perf.data` }) : [];
     const [plain, profiled] = run.rounds;
     await run.finish();
     const profile = JSON.parse(await readFile(profileTo, 'utf8'));
