@@ -3,6 +3,7 @@
 // Connecting servers and calling their tools.
 export { mcpTools } from './dist/index.js';
 export type {
+  McpDisclosure,
   McpFetch,
   McpOptions,
   McpProtocol,
@@ -15,8 +16,17 @@ export type {
 } from './dist/index.js';
 
 // The projected tools.
-export { estimateTokens, isProviderLegalToolName } from './dist/index.js';
-export type { AnyTool, ToolContext, ToolInput } from './dist/index.js';
+export { isProviderLegalToolName, MCP_DESCRIBE_TOOL } from './dist/index.js';
+export type { AnyTool, McpToolDenied, ToolContext, ToolInput } from './dist/index.js';
+
+// What they cost, and how they read.
+export {
+  catalogTokens,
+  composeMcpSystemPrompt,
+  DEFAULT_DISCLOSURE_BUDGET_TOKENS,
+  estimateTokens,
+} from './dist/index.js';
+export type { PromptTool } from './dist/index.js';
 
 // What is told beside results.
 export type { Diagnostic, McpLog, McpProgress, McpToolsetEvents } from './dist/index.js';

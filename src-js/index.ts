@@ -3,6 +3,13 @@
 import { native } from './native.js';
 
 export { mcpTools } from './client/mcp-tools.js';
+export {
+  catalogTokens,
+  composeMcpSystemPrompt,
+  DEFAULT_DISCLOSURE_BUDGET_TOKENS,
+  MCP_DESCRIBE_TOOL,
+} from './client/prompt.js';
+export type { PromptTool } from './client/prompt.js';
 export { createMemoryMcpConnectionStore } from './client/stores.js';
 export { AbortError, McpError } from './errors.js';
 export type { McpErrorCode } from './errors.js';
@@ -11,6 +18,7 @@ export type {
   Diagnostic,
   McpConnectionStore,
   McpContent,
+  McpDisclosure,
   McpElicitationRequest,
   McpElicitationResult,
   McpFetch,
@@ -25,6 +33,7 @@ export type {
   McpServerConfig,
   McpServerStatus,
   McpToolCallOptions,
+  McpToolDenied,
   McpToolset,
   McpToolsetEvents,
   PersistedServer,

@@ -14,6 +14,10 @@ pub(crate) enum Rule {
     ServerEntryInvalid,
     /// A listing was cut off, or given up, at a limit.
     ListingLimited,
+    /// The names and descriptions of a server's tools are over the disclosure budget by themselves.
+    DisclosureBudgetExceeded,
+    /// Tools are no longer what was trusted.
+    ToolDrift,
     /// A server broke the protocol, and the call survived it.
     ProtocolViolation,
     /// A configured header that is ours to set, or a tool that asks for an impossible one.
@@ -30,6 +34,8 @@ impl Rule {
             Self::ServerNameCollision => "server-name-collision",
             Self::ServerEntryInvalid => "server-entry-invalid",
             Self::ListingLimited => "listing-limited",
+            Self::DisclosureBudgetExceeded => "disclosure-budget-exceeded",
+            Self::ToolDrift => "tool-drift",
             Self::ProtocolViolation => "protocol-violation",
             Self::HeaderIgnored => "header-ignored",
             Self::CrossOriginHeadersWithheld => "cross-origin-headers-withheld",
@@ -52,6 +58,8 @@ impl Rule {
             | Self::ServerNameCollision
             | Self::ServerEntryInvalid
             | Self::ListingLimited
+            | Self::DisclosureBudgetExceeded
+            | Self::ToolDrift
             | Self::ProtocolViolation => "7.2.2",
             Self::HeaderIgnored | Self::CrossOriginHeadersWithheld => "7.2.1",
         }

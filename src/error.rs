@@ -27,7 +27,6 @@ pub(crate) enum ErrorCode {
     /// The toolset was closed.
     Closed,
     /// The server no longer publishes the tool.
-    #[expect(dead_code, reason = "a stable name; raised once stored listings are woken")]
     NotPublished,
     /// The server refused the credentials.
     Unauthorized,

@@ -24,6 +24,8 @@ pub(crate) const LAST_START_WAIT: Duration = Duration::from_secs(1);
 pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
 /// A repeated `protocol-violation` of one kind and server is reported once in this time (client specification, section 3).
 pub(crate) const VIOLATION_INTERVAL: Duration = Duration::from_secs(60);
+/// A server that says that its tools changed is listed again at most once in this time (client specification, section 8).
+pub(crate) const RELIST_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest timeout kept as a point in time; anything above it is as good as none and would overflow clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
@@ -94,6 +96,8 @@ pub(crate) const MAX_QUEUED_PROGRESS: usize = 4_096;
 pub(crate) const MAX_QUEUED_DIAGNOSTICS: usize = 4_096;
 /// How many latencies per server the percentiles are taken from: the most recent ones.
 pub(crate) const LATENCY_SAMPLES: usize = 1_024;
+/// How many names of tools that are gone are remembered, so that a call of one says so.
+pub(crate) const MAX_WITHDRAWN_NAMES: usize = 10_000;
 /// A configured value shorter than this is not looked for in a server's text: it would blank out ordinary words
 /// (client specification, section 3).
 pub(crate) const REDACTED_VALUE_MIN_CHARS: usize = 8;
@@ -126,6 +130,8 @@ pub(crate) const MAX_LISTED_NAME_BYTES: usize = 4 * 1024;
 pub(crate) const MAX_TOOL_DEPTH: usize = 1_000;
 /// How many odd entries of one listing are told of one by one.
 pub(crate) const MAX_ENTRY_DIAGNOSTICS: usize = 100;
+/// How many drifted tools of one server are named in one diagnostic.
+pub(crate) const MAX_NAMES_TOLD: usize = 1_000;
 /// How much of a server's name or text a message quotes, in characters.
 pub(crate) const QUOTED_CHARS: usize = 128;
 /// How many messages one array of messages may hold.
@@ -171,6 +177,9 @@ pub(crate) const LEARNED_CREDENTIALS: usize = 16;
 pub(crate) const MAX_TOOL_NAME_CHARS: usize = 64;
 /// UTF-16 code units that count as one token (seed, "Disclosure budget").
 pub(crate) const CHARS_PER_TOKEN: usize = 4;
+/// How many tokens the definitions of one server's tools may take before schemas are deferred: about a tenth of a context
+/// of 200,000 (seed, "Disclosure budget").
+pub(crate) const DEFAULT_DISCLOSURE_BUDGET_TOKENS: u32 = 20_000;
 
 // Runtime.
 

@@ -22,7 +22,7 @@ import { Handlers } from './handlers.js';
 import { Listeners } from './listeners.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
 import { guarded } from './report.js';
-import { type CatalogEntry, buildTools, encodeArguments } from './tools.js';
+import { type CatalogEntry, type Invoke, buildTool, emptyTools, encodeArguments, readCatalog } from './tools.js';
 
 /**
  * Connects MCP servers side by side and projects their tools into one map. A server that fails is told through
@@ -111,7 +111,7 @@ function relay(inbox: Inbox): (events: NativeEvent[]) => void {
 }
 
 class Toolset implements McpToolset {
-  tools: Record<string, AnyTool> = {};
+  readonly tools: Record<string, AnyTool> = emptyTools();
   readonly reconciled: Promise<void> = Promise.resolve();
   readonly #options: McpOptions;
   readonly #inbox: Inbox = {};
@@ -147,14 +147,9 @@ class Toolset implements McpToolset {
           this.#fetches !== undefined,
         ),
       );
-      const text = valueText(await connected);
+      valueText(await connected);
       throwIfAborted(signal);
-      const catalog = JSON.parse(text) as CatalogEntry[];
-      for (const entry of catalog) this.#entries.set(entry.name, entry);
-      this.tools = buildTools(catalog, async (name, args, context) => {
-        const signals = [context?.abortSignal, context?.signal];
-        return this.#call({ name, args, signals, toolCallId: context?.toolCallId, session: context?.session });
-      });
+      this.#takeCatalog();
     } catch (error) {
       await this.close();
       throwIfAborted(signal);
@@ -201,6 +196,28 @@ class Toolset implements McpToolset {
     delete this.#inbox.deliver;
   }
 
+  /** Brings the map up to date, in place and in the core's order. What stayed as it was stays the same object. */
+  #takeCatalog(): void {
+    const text = this.#native.catalogue();
+    if (text == null) return;
+    const before = new Map(this.#entries);
+    const tools = { ...this.tools };
+    this.#entries.clear();
+    for (const name of before.keys()) delete this.tools[name];
+    for (const entry of readCatalog(text)) {
+      const { name, description, schema } = entry;
+      const known = before.get(name);
+      const stayed = known?.description === description && known.schema === schema;
+      this.#entries.set(name, entry);
+      this.tools[name] = (stayed ? tools[name] : undefined) ?? buildTool(entry, this.#invoke);
+    }
+  }
+
+  readonly #invoke: Invoke = async (name, args, context) => {
+    const signals = [context?.abortSignal, context?.signal];
+    return this.#call({ name, args, signals, toolCallId: context?.toolCallId, session: context?.session });
+  };
+
   async #call(call: Call): Promise<unknown> {
     const { name, timeoutMs } = call;
     if (typeof name !== 'string') throw new McpError('invalid-arguments', 'the name of a tool must be a string');
@@ -214,7 +231,7 @@ class Toolset implements McpToolset {
     let bearer: string | undefined;
     const server = this.#entries.get(name);
     // Without credentials the request is on its way when this returns.
-    if (this.#options.auth != null && server?.remote === true) {
+    if (this.#options.auth != null && server?.credentials === true) {
       bearer = await this.#handlers.credential(server.server, call.session ?? this.#options.session);
       for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     }
@@ -290,6 +307,8 @@ class Toolset implements McpToolset {
       guarded('onProgress', () => this.#pending.get(id)?.progress?.(JSON.parse(text ?? '{}') as ProgressParams));
     } else if (kind === 'diagnostic') {
       guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
+    } else if (kind === 'catalogue') {
+      this.#takeCatalog();
     } else if (kind === 'credential' || kind === 'sampling' || kind === 'elicitation' || kind === 'roots') {
       void this.#handlers.answer(event);
     } else if (kind === 'withdrawn') {

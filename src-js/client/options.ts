@@ -18,6 +18,8 @@ const DATA = [
   'blockPrivateAddresses',
   'proxy',
   'ca',
+  'disclosure',
+  'onListChanged',
 ] as const satisfies readonly (keyof McpOptions)[];
 
 /** The options that are functions. */

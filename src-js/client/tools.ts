@@ -2,27 +2,42 @@
 
 import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
+import { MCP_DESCRIBE_TOOL } from './prompt.js';
 import type { AnyTool, ToolContext, ToolInput } from '../types/client.js';
 
-/** One entry of the catalogue that the core made. */
+/** One tool of the catalogue that the core made. */
 export interface CatalogEntry {
-  name: string;
+  readonly name: string;
   /** The configured name of the server. */
-  server: string;
-  /** Whether it is reached by URL, and so by credentials. */
-  remote: boolean;
-  description: string;
-  inputSchema: unknown;
+  readonly server: string;
+  /** Whether a call of it needs a credential, where there are any. */
+  readonly credentials: boolean;
+  readonly description: string;
+  /** The JSON text of its schema. */
+  readonly schema: string;
 }
 
 /** Calls a tool by name; the signal and the call id come from the framework's context. */
 export type Invoke = (name: string, args: unknown, context: ToolContext | undefined) => Promise<unknown>;
 
-/** The map of tools. It has no prototype, so that a tool may have any name. */
-export function buildTools(catalog: CatalogEntry[], invoke: Invoke): Record<string, AnyTool> {
-  const tools = Object.create(null) as Record<string, AnyTool>;
-  for (const entry of catalog) tools[entry.name] = buildTool(entry, invoke);
-  return tools;
+/**
+ * Reads the core's text: a line of JSON with the entries, and behind it the texts of their schemas, one after the other.
+ * They stay texts until somebody looks at one: they are most of a catalogue, and few of them are ever looked at here.
+ */
+export function readCatalog(text: string): CatalogEntry[] {
+  const end = text.indexOf('\n');
+  let at = end + 1;
+  const entries = JSON.parse(text.slice(0, end)) as (Omit<CatalogEntry, 'schema'> & { schema: number })[];
+  return entries.map(({ schema: length, ...entry }) => {
+    const schema = text.slice(at, at + length);
+    at += length;
+    return { ...entry, schema };
+  });
+}
+
+/** A map of tools. It has no prototype, so that a tool may have any name. */
+export function emptyTools(): Record<string, AnyTool> {
+  return Object.create(null) as Record<string, AnyTool>;
 }
 
 /** Arguments as the protocol has them: an object. */
@@ -48,25 +63,26 @@ export function encodeArguments(tool: string, value: unknown): string {
   return text;
 }
 
-function buildTool(entry: CatalogEntry, invoke: Invoke): AnyTool {
-  const { name, description } = entry;
+export function buildTool(entry: CatalogEntry, invoke: Invoke): AnyTool {
+  const { name, description, schema } = entry;
   return {
     name,
     description,
-    input: buildInput(entry.inputSchema),
-    replay: true,
+    input: buildInput(schema),
+    // The tool that describes tools asks no server: there is nothing to be played back.
+    replay: name !== MCP_DESCRIBE_TOOL,
     execute: (args, context) => invoke(name, args, context),
   };
 }
 
-function buildInput(schema: unknown): ToolInput {
-  const copy = (): unknown => structuredClone(schema);
+function buildInput(schema: string): ToolInput {
+  const read = (): unknown => JSON.parse(schema);
   return {
     '~standard': {
       version: 1,
       vendor: 'espalier',
       validate: (value) => ({ value: toArguments(value) }),
-      jsonSchema: { input: copy, output: copy },
+      jsonSchema: { input: read, output: read },
     },
   };
 }

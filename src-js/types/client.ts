@@ -147,8 +147,8 @@ export interface Diagnostic {
   /** The section of the Agent Plugins text that the rule is filed under. */
   section: string;
   /**
-   * `connection-failure`, `unsupported-transport`, `server-name-collision`, `server-entry-invalid`, `listing-limited` or
-   * `protocol-violation`.
+   * `connection-failure`, `unsupported-transport`, `server-name-collision`, `server-entry-invalid`, `listing-limited`,
+   * `disclosure-budget-exceeded`, `tool-drift`, `protocol-violation`, `header-ignored` or `cross-origin-headers-withheld`.
    */
   rule: string;
   /** The configured server name for what happens while connecting, the projected one for listings. */
@@ -164,6 +164,17 @@ export type McpFetch = (
   url: URL,
   init: { method: string; headers: Headers; body?: string; signal: AbortSignal; redirect: 'manual' },
 ) => Promise<Response>;
+
+/**
+ * The disclosure budget. A server whose descriptions and schemas take more is shown with names and types of the parameters
+ * alone or, where even that is too much, without them; `mcp__describe_tool` then gives the full schemas.
+ */
+export interface McpDisclosure {
+  /** In tokens, for each server; `'auto'` is the default of 20,000. */
+  budget?: number | 'auto';
+  /** Servers whose schemas are always shown in full, by configured or projected name. */
+  alwaysLoad?: readonly string[];
+}
 
 /** The options of `mcpTools`. */
 export interface McpOptions {
@@ -225,6 +236,14 @@ export interface McpOptions {
   roots?: readonly McpRoot[] | ((context: McpHandlerContext) => readonly McpRoot[] | Promise<readonly McpRoot[]>);
   /** Which tools are shown at all, by projected name or by the server's own; one of the two. */
   tools?: { allow: readonly string[]; block?: never } | { block: readonly string[]; allow?: never };
+  /** How much of each server's schemas the model sees. */
+  disclosure?: McpDisclosure;
+  /**
+   * What becomes of a server's word that its tools changed. `'guard'`, the default, lists it again and holds back whatever
+   * is not as it was when it was trusted; `'apply'` shows what it lists now, unless a stored baseline says otherwise;
+   * `'ignore'` does nothing.
+   */
+  onListChanged?: 'guard' | 'apply' | 'ignore';
   /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */
   storage?: McpConnectionStore;
   /** The session that the toolset belongs to: given to `auth` and to an `allowedHosts` function. */
@@ -265,7 +284,7 @@ export interface ToolInput {
     /** An object is passed on, `undefined` is `{}`, and any other value is `{ value }`. */
     readonly validate: (value: unknown) => { value: Record<string, unknown> };
     readonly jsonSchema: {
-      /** The JSON Schema as the server published it; a fresh copy each time. */
+      /** The JSON Schema as the server published it, or what is left of it when it is deferred; a fresh copy each time. */
       readonly input: () => unknown;
       readonly output: () => unknown;
     };
@@ -276,18 +295,28 @@ export interface ToolInput {
 export interface AnyTool {
   /** `server__tool`, made legal for model providers. */
   readonly name: string;
-  /** The server's text, or the tool's own name where it has none. */
+  /** The server's text, or the tool's own name where it has none; ours, where the tool is quarantined. */
   readonly description: string;
   readonly input: ToolInput;
-  readonly replay: true;
+  /** `true`, but for `mcp__describe_tool`. */
+  readonly replay: boolean;
   /**
    * Calls the tool. Resolves to the structured content where there is one, else to the text (several blocks joined by
-   * newlines), else to the content blocks, else to `null`.
+   * newlines), else to the content blocks, else to `null`. A call of a quarantined tool is not made, and resolves to a
+   * {@link McpToolDenied}.
    *
    * Rejects with an {@link McpError}: `tool-error`, `server-error`, `timeout`, `connection-lost`, `unavailable`,
-   * `closed`, `invalid-arguments`, `invalid-response`, or with an {@link AbortError}.
+   * `not-published`, `closed`, `invalid-arguments`, `invalid-response`, or with an {@link AbortError}.
    */
   execute(args?: unknown, context?: ToolContext): Promise<unknown>;
+}
+
+/** What a call of a quarantined tool resolves to: for the model to read. */
+export interface McpToolDenied {
+  readonly __denied: true;
+  readonly toolName: string;
+  readonly deniedBy: string;
+  readonly message: string;
 }
 
 /** What is known about one server. */
@@ -304,6 +333,8 @@ export interface McpServerStatus {
   serverInfo: { name?: string; version?: string; title?: string; [member: string]: unknown } | null;
   /** How many tools it lists. */
   tools: number;
+  /** How much of its schemas is shown, and how many tokens descriptions and schemas take so. */
+  disclosure: { tier: 'inline' | 'names' | 'bare'; tokens: number };
   /** How long start, handshake and listing took, in milliseconds. */
   connectMs: number | null;
   calls: number;
@@ -315,7 +346,10 @@ export interface McpServerStatus {
 
 /** The connected servers of one `mcpTools` call. */
 export interface McpToolset {
-  /** The map for an agent, without a prototype; in the order of the configuration, then of each listing. */
+  /**
+   * The map for an agent, without a prototype; in the order of the configuration, then of each listing. When a server's
+   * tools change, the same map changes, and a copy that was made of it does not.
+   */
   readonly tools: Record<string, AnyTool>;
   /** Settles once every stored listing was checked; resolved already unless the toolset was rebuilt from storage. */
   readonly reconciled: Promise<void>;

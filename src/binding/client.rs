@@ -55,7 +55,7 @@ impl NativeToolset {
         })
     }
 
-    /// Connects the servers: two JSON texts. Ends with the catalogue.
+    /// Connects the servers: two JSON texts. When it has ended well, there is a catalogue to take.
     #[napi(catch_unwind)]
     pub fn connect(
         &self,
@@ -83,9 +83,17 @@ impl NativeToolset {
         *self.toolset.lock().unwrap_or_else(PoisonError::into_inner) = Some(toolset.clone());
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
-            let end = toolset.connect().await.map_or_else(CallEnd::Failed, CallEnd::Value);
+            let connected = toolset.connect().await;
+            let end = connected.map_or_else(CallEnd::Failed, |()| CallEnd::Value("null".to_owned()));
             mailbox.answer(NativeEvent::settled(id, end));
         });
+    }
+
+    /// What the tools are built from, where it is another one than was taken last: a line of JSON with an entry per tool,
+    /// and behind it the texts of their schemas.
+    #[napi(catch_unwind)]
+    pub fn catalogue(&self) -> Option<String> {
+        current(&self.toolset)?.catalogue()
     }
 
     /// Calls a tool by its projected name with the JSON text of its arguments.

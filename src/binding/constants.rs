@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use napi::JsString;
 use napi_derive::napi;
 
+use crate::catalog::disclosure;
 use crate::limits;
 
 /// The version that the binary was built as; the package's must be the same.
@@ -19,6 +20,12 @@ pub fn native_estimate_tokens(text: JsString<'_>) -> napi::Result<i64> {
     let tokens = text.utf16_len()?.div_ceil(limits::CHARS_PER_TOKEN);
     Ok(i64::try_from(tokens).unwrap_or(i64::MAX))
 }
+
+#[napi]
+pub const NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS: u32 = limits::DEFAULT_DISCLOSURE_BUDGET_TOKENS;
+
+#[napi]
+pub const NATIVE_MCP_DESCRIBE_TOOL: &str = disclosure::DESCRIBE_TOOL;
 
 /// Whether toolsets of this process may start child processes. Process-wide: every worker and every entry point of the
 /// package shares it.

@@ -27,6 +27,8 @@ pub enum NativeEventKind {
     Progress,
     /// `text` is the JSON text of a diagnostic.
     Diagnostic,
+    /// There is another catalogue to take.
+    Catalogue,
     /// The credential for `server` is asked for, under the number `id`.
     Credential,
     /// A message of a model is asked for, under the number `id`; `text` is the JSON text of the params, `during` the number
@@ -240,6 +242,10 @@ impl Listener for JsListener {
         } else {
             self.mailbox.tell(Lane::Diagnostics, bytes, event);
         }
+    }
+
+    fn catalogue_changed(&self) {
+        self.mailbox.answer(NativeEvent::of(NativeEventKind::Catalogue));
     }
 
     fn stderr(&self, server: &str, line: String) {

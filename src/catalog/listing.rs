@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
+use super::fingerprint::Fingerprint;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{self, Object};
@@ -23,11 +24,14 @@ pub(crate) struct ListingLimits {
 #[derive(Debug)]
 pub(crate) struct ListedTool {
     pub(crate) name: String,
-    pub(crate) description: Option<String>,
+    /// A string literal, as it was sent.
+    pub(crate) description: Option<Box<RawValue>>,
     /// The schema's own text.
     pub(crate) input_schema: Option<Box<RawValue>>,
     /// What its structured results promise to fit.
     pub(crate) output_schema: Option<Box<RawValue>>,
+    /// Of description and schema.
+    pub(crate) fingerprint: Fingerprint,
 }
 
 /// A listing under construction.
@@ -61,6 +65,8 @@ pub(crate) enum Next {
     /// Ask for the page at this cursor.
     Page(String),
     Complete,
+    /// Nothing of it is kept.
+    GivenUp,
 }
 
 impl Listing {
@@ -141,7 +147,7 @@ impl Listing {
         for name in std::mem::take(&mut self.doubled) {
             let message = format!(
                 "it published the tool {} more than once; the last definition counts",
-                json::quote(&name)
+                json::quote_visibly(&name)
             );
             self.tell_entry(&message);
         }
@@ -190,7 +196,7 @@ impl Listing {
             Rule::ListingLimited,
             &format!("it lists {over}; none of its tools is kept"),
         );
-        Next::Complete
+        Next::GivenUp
     }
 
     /// A server may list thousands of odd entries; the first of them are enough to see what is wrong.
@@ -209,6 +215,21 @@ impl Listing {
 }
 
 impl ListedTool {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        description: Option<&RawValue>,
+        input_schema: Option<&RawValue>,
+        output_schema: Option<&RawValue>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.map(ToOwned::to_owned),
+            input_schema: input_schema.map(ToOwned::to_owned),
+            output_schema: output_schema.map(ToOwned::to_owned),
+            fingerprint: Fingerprint::of(description.map(RawValue::get), input_schema.map(RawValue::get)),
+        }
+    }
+
     /// Reads one entry, or says what is wrong with it.
     fn parse(entry: &RawValue) -> std::result::Result<Self, String> {
         let Some(object) = Object::parse(entry.get()) else {
@@ -218,7 +239,7 @@ impl ListedTool {
         let Some(name) = json::string(raw_name) else {
             return Err(format!(
                 "it lists a tool whose name is not a string of valid Unicode ({}); the tool was skipped",
-                json::quote(&shown(raw_name))
+                json::quote_visibly(&shown(raw_name))
             ));
         };
         if name.len() > limits::MAX_LISTED_NAME_BYTES {
@@ -230,28 +251,22 @@ impl ListedTool {
         if json::depth(entry.get()) > limits::MAX_TOOL_DEPTH {
             return Err(format!(
                 "the definition of its tool {} is nested too deeply; the tool was skipped",
-                json::quote(&name)
+                json::quote_visibly(&name)
             ));
         }
-        let description = match object.present("description") {
-            None => None,
-            Some(text) => Some(
-                json::string_lossy(text.get())
-                    .ok_or_else(|| {
-                        format!(
-                            "the description of its tool {} is not a string; the tool was skipped",
-                            json::quote(&name)
-                        )
-                    })?
-                    .into_owned(),
-            ),
-        };
-        Ok(Self {
+        let description = object.present("description");
+        if description.is_some_and(|text| !json::is_string(text.get())) {
+            return Err(format!(
+                "the description of its tool {} is not a string; the tool was skipped",
+                json::quote_visibly(&name)
+            ));
+        }
+        Ok(Self::new(
+            name,
             description,
-            input_schema: object.present("inputSchema").map(ToOwned::to_owned),
-            output_schema: object.present("outputSchema").map(ToOwned::to_owned),
-            name: name.into_owned(),
-        })
+            object.present("inputSchema"),
+            object.present("outputSchema"),
+        ))
     }
 }
 
@@ -298,7 +313,7 @@ mod tests {
             tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
             ["a", "b", "c"]
         );
-        assert_eq!(tools[1].description.as_deref(), Some("new"));
+        assert_eq!(tools[1].description.as_ref().unwrap().get(), "\"new\"");
         assert_eq!(diagnostics.len(), 1);
         assert_eq!(diagnostics[0].rule, Rule::ServerEntryInvalid);
         assert!(diagnostics[0].message.contains("\"b\""));
@@ -326,7 +341,7 @@ mod tests {
         let long = format!(r#"{{"tools":[{{"name":"x","description":"{}"}}]}}"#, "d".repeat(1_000));
         for (page, number) in [(many, "5 tools"), (long, "1000 bytes")] {
             let mut listing = Listing::new("s", LIMITS);
-            assert_eq!(listing.add_page(&raw(&page)).unwrap(), Next::Complete);
+            assert_eq!(listing.add_page(&raw(&page)).unwrap(), Next::GivenUp);
             let (tools, diagnostics) = names(listing);
             assert!(tools.is_empty());
             assert_eq!(diagnostics.len(), 1);

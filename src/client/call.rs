@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::catalogue::Entry;
 use super::connection::Refused;
 use super::result;
 use super::server::{Server, State};
 use super::shared::{Route, Shared, closed};
 use crate::catalog::output_schema::{Fit, OutputSchema};
+use crate::catalog::project;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
@@ -53,8 +55,22 @@ impl Shared {
                 format!("there is no tool named {}", json::quote(&tool)),
             )
         };
-        let route = self.route(&tool).ok_or_else(unknown)?;
-        let server = self.servers.get(route.server).ok_or_else(unknown)?;
+        let Some(entry) = self.entry(&tool) else {
+            // The one tool that asks no server.
+            let schema = self.describe(&tool, &arguments).ok_or_else(unknown)??;
+            self.listener.settled(id, CallEnd::Value(schema));
+            return Ok(());
+        };
+        let server = self.servers.get(entry.server()).ok_or_else(unknown)?;
+        let route = match entry {
+            Entry::Callable(route) => route,
+            Entry::Quarantined(route) => {
+                let denial = project::denial(&tool, &route.tool.name, &server.config.name);
+                self.listener.settled(id, CallEnd::Value(denial));
+                return Ok(());
+            }
+            Entry::Withdrawn { .. } => return Err(not_published(&tool, server)),
+        };
         let state = server.state();
         let connection = match &*state {
             State::Ready(live) => &live.connection,
@@ -76,7 +92,7 @@ impl Shared {
         let request = Request {
             method: "tools/call",
             params: Params::new()
-                .text("name", &route.remote_name)
+                .text("name", &route.tool.name)
                 .raw("arguments", &arguments),
             patience,
             key: Some(id),
@@ -86,12 +102,12 @@ impl Shared {
                 (false, false) => ProgressUse::None,
             },
             mirror: Mirror {
-                name: Some(route.remote_name.clone()),
-                params: param_header::mirrored(&route.param_headers, &arguments),
+                name: Some(route.tool.name.clone()),
+                params: param_header::mirrored(route.param_headers(), &arguments),
                 bearer: bearer.clone(),
             },
             may_ask: true,
-            waiter: self.waiter(id, Arc::clone(route), bearer),
+            waiter: self.waiter(id, route, bearer),
         };
         let Err((refused, waiter)) = connection.request(request) else {
             return Ok(());
@@ -134,7 +150,7 @@ impl Shared {
         let of = || {
             format!(
                 "the call of tool {} of MCP server {}",
-                json::quote(&route.remote_name),
+                json::quote(&route.tool.name),
                 json::quote(&server.config.name)
             )
         };
@@ -187,7 +203,7 @@ impl Shared {
     /// Structured content has to fit the schema that the tool published with it. A schema that cannot be used refuses
     /// nothing, and is told once.
     fn check_output(&self, value: &RawValue, server: &Server, route: &Route) -> Result<()> {
-        let Some(schema) = &route.output_schema else {
+        let Some(schema) = &route.tool.output_schema else {
             return Ok(());
         };
         let check = route.output_check.get_or_init(|| {
@@ -195,7 +211,7 @@ impl Shared {
                 .inspect_err(|problem| {
                     let message = format!(
                         "the output schema of tool {} of MCP server {} cannot be used, and its results are not checked: {problem}",
-                        json::quote(&route.remote_name),
+                        json::quote(&route.tool.name),
                         json::quote(&server.config.name)
                     );
                     self.listener.diagnostic(Diagnostic::new(Rule::ProtocolViolation, &server.config.name, message));
@@ -237,6 +253,15 @@ impl Drop for Debt {
             self.shared.listener.settled(self.id, CallEnd::Failed(error));
         }
     }
+}
+
+/// The words that the model is to act on (seed, "A wake makes no `tools/list` call").
+fn not_published(tool: &str, server: &Server) -> Error {
+    let server = &server.config.name;
+    Error::new(
+        ErrorCode::NotPublished,
+        format!("MCP tool `{tool}` is no longer published by server `{server}`."),
+    )
 }
 
 fn busy(server: &Server) -> Error {

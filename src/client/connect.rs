@@ -8,22 +8,19 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 
 use super::connection::{Connection, Context, Refused, Tasks};
+use super::listing::{self, LIST, Walked};
 use super::options::{Options, ProtocolMode, Remote};
 use super::start::start;
 use super::{discover, era};
-use crate::catalog::listing::{ListedTool, Listing, Next};
-use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers::Credential;
 use crate::host::{Clock, Question, QuestionKind};
-use crate::json;
 use crate::limits::Timeout;
 use crate::protocol::handshake::{self, Established, Introduction};
 use crate::protocol::message::Params;
 use crate::protocol::peer::{INITIALIZE, Patience};
 use crate::protocol::revision::{Era, Revision};
-use crate::protocol::wire::param_header;
 use crate::transport::child::Launch;
 use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
@@ -33,8 +30,7 @@ use crate::transport::http::streamable::StreamableTransport;
 pub(super) struct Connected {
     pub(super) connection: Connection,
     pub(super) established: Established,
-    pub(super) tools: Vec<ListedTool>,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) walked: Walked,
     pub(super) took: Duration,
 }
 
@@ -108,34 +104,18 @@ impl Attempt<'_> {
             Some(established) => established,
             None => self.open(&connection, deadline).await?,
         };
-        let mut listing = Listing::new(self.projected_name, self.options.listing);
-        list(&connection, &established, deadline, &mut listing).await?;
-        let (mut tools, mut diagnostics) = listing.finish();
-        if established.revision.era() == Era::Stateless {
-            tools.retain(|tool| {
-                match tool
-                    .input_schema
-                    .as_deref()
-                    .map(|schema| param_header::read(schema.get()))
-                {
-                    Some(Err(invalid)) => {
-                        let message = format!(
-                            "MCP server {}: its tool {} was skipped: {invalid}",
-                            json::quote(self.projected_name),
-                            json::quote(&tool.name)
-                        );
-                        diagnostics.push(Diagnostic::new(Rule::HeaderIgnored, self.projected_name, message));
-                        false
-                    }
-                    _ => true,
-                }
-            });
-        }
+        let walked = listing::list(
+            self.projected_name,
+            (established.revision.era(), established.announces("tools")),
+            self.options.listing,
+            |params| connection.ask(LIST, params, deadline.patience()),
+            |ended| answer(LIST, ended),
+        )
+        .await?;
         Ok(Connected {
             connection,
             established,
-            tools,
-            diagnostics,
+            walked,
             took: deadline.elapsed(),
         })
     }
@@ -315,27 +295,6 @@ async fn shake_hands(
     Ok(established)
 }
 
-/// Lists all pages. A server that does not announce tools is asked all the same: some forget to. Then it may refuse.
-async fn list(
-    connection: &Connection,
-    established: &Established,
-    deadline: &Deadline,
-    listing: &mut Listing,
-) -> Result<()> {
-    const LIST: &str = "tools/list";
-    let mut params = Params::new();
-    loop {
-        let ended = connection.ask(LIST, params, deadline.patience()).await;
-        if matches!(ended, Ok(Ended::Error(_))) && !established.announces("tools") {
-            return Ok(());
-        }
-        match listing.add_page(&answer(LIST, ended)?)? {
-            Next::Page(cursor) => params = Params::new().text("cursor", &cursor),
-            Next::Complete => return Ok(()),
-        }
-    }
-}
-
 /// The result of a request of our own, or why there is none.
 pub(super) fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
     let (code, problem) = match ended {
@@ -369,14 +328,14 @@ const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
 const CLOSED: &str = "the toolset was closed while it was connecting";
 
 /// One time limit over several steps.
-struct Deadline {
+pub(super) struct Deadline {
     clock: Arc<dyn Clock>,
     started: Instant,
     timeout: Timeout,
 }
 
 impl Deadline {
-    fn new(clock: Arc<dyn Clock>, timeout: Timeout) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, timeout: Timeout) -> Self {
         Self {
             started: clock.now(),
             clock,
@@ -400,7 +359,7 @@ impl Deadline {
     }
 
     /// What is left for the next step.
-    fn patience(&self) -> Patience {
+    pub(super) fn patience(&self) -> Patience {
         let left = self
             .timeout
             .duration()

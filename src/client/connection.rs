@@ -125,6 +125,17 @@ impl Connection {
 
     /// Sends a request of our own and waits for its end.
     pub(super) async fn ask(&self, method: &'static str, params: Params, patience: Patience) -> Result<Ended, Refused> {
+        // The driver settles every request it was given; only a torn-down runtime drops one.
+        Ok(self.begin(method, params, patience)?.await.unwrap_or(Ended::Closed))
+    }
+
+    /// Sends a request of our own; its end can be waited for without the connection.
+    pub(super) fn begin(
+        &self,
+        method: &'static str,
+        params: Params,
+        patience: Patience,
+    ) -> Result<oneshot::Receiver<Ended>, Refused> {
         let (tell, told) = oneshot::channel();
         let waiter: Waiter = Box::new(move |ended| drop(tell.send(ended)));
         let request = Request {
@@ -138,8 +149,7 @@ impl Connection {
             waiter,
         };
         self.request(request).map_err(|(refused, _)| refused)?;
-        // The driver settles every request it was given; only a torn-down runtime drops one.
-        Ok(told.await.unwrap_or(Ended::Closed))
+        Ok(told)
     }
 
     /// Sends a request whose end nobody waits for.

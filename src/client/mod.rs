@@ -1,14 +1,17 @@
 //! The client that the seed describes: a set of servers, connected side by side and projected into one map of tools.
 
 pub(crate) mod call;
+mod catalogue;
 mod connect;
 mod connection;
 mod discover;
 mod era;
 mod handlers;
 mod inbound;
+mod listing;
 mod notices;
 pub(crate) mod options;
+mod relist;
 mod result;
 mod server;
 mod shared;

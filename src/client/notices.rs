@@ -13,7 +13,8 @@ impl Shared {
         let Some(server) = self.servers.get(index) else { return };
         let changed = |change| self.listener.changed(&server.projected_name, change);
         match notice {
-            Notice::ToolsChanged => changed(Change::Tools),
+            // Told of once they were listed again.
+            Notice::ToolsChanged => self.list_changed(index),
             Notice::PromptsChanged => changed(Change::Prompts),
             Notice::ResourcesChanged => changed(Change::Resources),
             Notice::ResourceUpdated(uri) => self.listener.updated(&server.projected_name, uri),

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use super::handlers::{Handlers, Roots};
+use crate::catalog::disclosure::Disclosure;
 use crate::catalog::filter::Filter;
 use crate::catalog::listing::ListingLimits;
 use crate::catalog::snapshot::without_userinfo;
@@ -35,6 +36,18 @@ pub(crate) struct Options {
     pub(super) allowed_hosts: AllowedHosts,
     pub(super) protocol: ProtocolMode,
     pub(super) handlers: Arc<Handlers>,
+    pub(super) disclosure: Disclosure,
+    pub(super) on_list_changed: OnListChanged,
+}
+
+/// What becomes of a server's word that its tools changed (client specification, section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnListChanged {
+    /// It is listed again, and what drifted is held back.
+    Guard,
+    /// It is listed again, and what it lists is shown, unless a stored baseline says otherwise.
+    Apply,
+    Ignore,
 }
 
 /// Which eras a server is spoken to in (client specification, section 4).
@@ -133,6 +146,15 @@ impl Options {
                 roots: fields.roots()?,
                 log: fields.boolean("onLog")?.unwrap_or(false),
             }),
+            disclosure: fields
+                .child("disclosure")?
+                .map_or(Ok(Disclosure::default()), |disclosure| disclosure.disclosure())?,
+            on_list_changed: match fields.string("onListChanged")?.as_deref() {
+                None | Some("guard") => OnListChanged::Guard,
+                Some("apply") => OnListChanged::Apply,
+                Some("ignore") => OnListChanged::Ignore,
+                Some(_) => return Err(fields.must_be("onListChanged", "'guard', 'apply' or 'ignore'")),
+            },
         })
     }
 }
@@ -356,6 +378,24 @@ impl<'a> Fields<'a> {
         }
     }
 
+    fn disclosure(&self) -> Result<Disclosure> {
+        const WHAT: &str = "a number of tokens that is not negative, or 'auto'";
+        self.only(&["budget", "alwaysLoad"])?;
+        let default = Disclosure::default();
+        let budget = match self.object.present("budget") {
+            Some(value) if json::string(value.get()).as_deref() == Some("auto") => None,
+            Some(value) if json::is_string(value.get()) => return Err(self.must_be("budget", WHAT)),
+            _ => self.number("budget")?,
+        };
+        if budget.is_some_and(|budget| budget.is_nan() || budget < 0.0) {
+            return Err(self.must_be("budget", WHAT));
+        }
+        Ok(Disclosure {
+            budget: budget.unwrap_or(default.budget),
+            always_load: self.strings("alwaysLoad")?.unwrap_or_default().into_iter().collect(),
+        })
+    }
+
     /// One text, or several.
     fn texts(&self, key: &str) -> Result<Vec<String>> {
         match self.object.present(key) {
@@ -487,6 +527,16 @@ mod tests {
             (r#"{"maxTotalTimeoutMs":-2}"#, "maxTotalTimeoutMs"),
             (r#"{"resetTimeoutOnProgress":1}"#, "resetTimeoutOnProgress"),
             (r#"{"tools":{"allow":"x"}}"#, "tools.allow"),
+            (r#"{"disclosure":5}"#, "disclosure"),
+            (r#"{"disclosure":{"budget":-1}}"#, "disclosure.budget"),
+            (r#"{"disclosure":{"budget":"much"}}"#, "disclosure.budget"),
+            (
+                r#"{"disclosure":{"budget":{"\u0000number":"NaN"}}}"#,
+                "disclosure.budget",
+            ),
+            (r#"{"disclosure":{"alwaysLoad":"s"}}"#, "disclosure.alwaysLoad"),
+            (r#"{"disclosure":{"budgets":1}}"#, "disclosure.budgets"),
+            (r#"{"onListChanged":"reload"}"#, "onListChanged"),
             (
                 r#"{"tools":{"allow":[],"block":[]}}"#,
                 "either \"allow\" or \"block\", not both",

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::catalogue::Listed;
 use super::connection::{Connection, Figures};
 use super::options::ServerConfig;
+use super::relist::Relisting;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
@@ -16,6 +18,8 @@ pub(super) struct Server {
     pub(super) projected_name: String,
     pub(super) redactor: Arc<Redactor>,
     pub(super) state: Mutex<State>,
+    pub(super) listed: Mutex<Listed>,
+    pub(super) relisting: Relisting,
     pub(super) figures: Figures,
     pub(super) credentials: Mutex<Credentials>,
 }
@@ -40,7 +44,6 @@ pub(super) enum State {
 pub(super) struct Live {
     pub(super) connection: Connection,
     pub(super) established: Established,
-    pub(super) tools: usize,
     pub(super) took: Duration,
 }
 
@@ -98,6 +101,7 @@ impl Server {
         };
         let quoted = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), json::quote);
         let figures = self.figures.summary();
+        let listed = self.listed();
         let latency = figures.latency.map_or_else(
             || "null".to_owned(),
             |[p50, p95, p99]| {
@@ -111,7 +115,7 @@ impl Server {
         );
         format!(
             "{{\"name\":{},\"projectedName\":{},\"type\":{},\"state\":{},\"era\":{},\"protocolVersion\":{},\
-             \"serverInfo\":{},\"tools\":{},\"connectMs\":{},\"calls\":{},\"errors\":{},\"latencyMs\":{latency},\
+             \"serverInfo\":{},\"tools\":{},\"disclosure\":{{\"tier\":{},\"tokens\":{}}},\"connectMs\":{},\"calls\":{},\"errors\":{},\"latencyMs\":{latency},\
              \"lastError\":{}}}",
             json::quote(&self.config.name),
             json::quote(&self.projected_name),
@@ -121,7 +125,9 @@ impl Server {
             quoted(live.map(|live| live.established.revision.name())),
             live.and_then(|live| live.established.server_info.as_deref())
                 .map_or("null", |info| info.get()),
-            live.map_or(0, |live| live.tools),
+            listed.tools.len(),
+            json::quote(listed.disclosed.tier.name()),
+            listed.disclosed.tokens,
             live.map_or_else(|| "null".to_owned(), |live| millis(live.took)),
             figures.calls,
             figures.errors,

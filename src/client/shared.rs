@@ -1,26 +1,24 @@
 //! What every part of a toolset works with: its options, servers and routes, and who is told. It knows neither how servers
 //! are brought up nor how they are called.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::value::RawValue;
-
+use super::catalogue::Catalogue;
 use super::connection::{Context, Tasks};
 use super::options::Options;
 use super::server::Server;
+use crate::catalog::listing::ListedTool;
 use crate::catalog::output_schema::OutputSchema;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode};
 use crate::host::http::HttpClient;
 use crate::host::{Clock, Listener};
-use crate::protocol::wire::param_header::ParamHeader;
+use crate::protocol::wire::param_header::{self, ParamHeader};
 
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) servers: Vec<Server>,
-    /// Known once every server was tried.
-    pub(super) routes: OnceLock<HashMap<String, Arc<Route>>>,
+    pub(super) catalogue: Catalogue,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http: Option<Arc<dyn HttpClient>>,
@@ -30,19 +28,34 @@ pub(super) struct Shared {
 /// Where a call goes: the stored pair of server and remote name. A name is never split.
 pub(super) struct Route {
     pub(super) server: usize,
-    pub(super) remote_name: String,
-    /// Arguments that are repeated in headers, where the connection has them.
-    pub(super) param_headers: Vec<ParamHeader>,
-    pub(super) output_schema: Option<Box<RawValue>>,
+    pub(super) tool: Arc<ListedTool>,
+    param_headers: OnceLock<Vec<ParamHeader>>,
     /// Made of the schema when the first structured result comes; nothing when the schema cannot be used.
     pub(super) output_check: OnceLock<Option<OutputSchema>>,
 }
 
-impl Shared {
-    pub(super) fn route(&self, tool: &str) -> Option<&Arc<Route>> {
-        self.routes.get()?.get(tool)
+impl Route {
+    pub(super) fn new(server: usize, tool: Arc<ListedTool>) -> Self {
+        Self {
+            server,
+            tool,
+            param_headers: OnceLock::new(),
+            output_check: OnceLock::new(),
+        }
     }
 
+    /// Arguments that are repeated in headers, where the connection has them.
+    pub(super) fn param_headers(&self) -> &[ParamHeader] {
+        self.param_headers.get_or_init(|| {
+            let schema = self.tool.input_schema.as_deref();
+            schema
+                .and_then(|schema| param_header::read(schema.get()).ok())
+                .unwrap_or_default()
+        })
+    }
+}
+
+impl Shared {
     /// What a connection to this server tells its users.
     pub(super) fn context(self: &Arc<Self>, index: usize, server: &Server) -> Context {
         let shared = Arc::downgrade(self);

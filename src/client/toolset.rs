@@ -1,8 +1,7 @@
 //! The servers of one `mcpTools` call, together: connecting them side by side, the map from projected names to what they
 //! call, calling, and closing. Each server is isolated: what one does costs only itself.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -11,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::call::Call;
+use super::catalogue::Catalogue;
 use super::connect::{Attempt, Connected, Target};
 use super::connection::{Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
+use super::relist::Relisting;
 use super::server::{Live, Server, State};
-use super::shared::{Route, Shared, closed};
+use super::shared::{Shared, closed};
 use crate::catalog::collision::{self, Candidate};
-use crate::catalog::listing::ListedTool;
-use crate::catalog::project::{self, ServerListing};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers;
@@ -26,8 +25,6 @@ use crate::guard::redact::Redactor;
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
-use crate::limits;
-use crate::protocol::wire::param_header;
 use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
@@ -78,6 +75,8 @@ impl Toolset {
                     config,
                     projected_name: kept.name,
                     state: Mutex::new(State::Connecting),
+                    listed: Mutex::default(),
+                    relisting: Relisting::default(),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
                 })
@@ -92,7 +91,7 @@ impl Toolset {
         Ok(Self(Arc::new(Shared {
             options,
             servers,
-            routes: OnceLock::new(),
+            catalogue: Catalogue::default(),
             listener,
             clock,
             http,
@@ -100,12 +99,11 @@ impl Toolset {
         })))
     }
 
-    /// Connects all servers at once and projects what they list: the catalogue as JSON text. A server that fails is
-    /// told as a diagnostic.
+    /// Connects all servers at once and projects what they list. A server that fails is told as a diagnostic.
     ///
     /// # Errors
     /// `closed` when the toolset is closed meanwhile.
-    pub(crate) async fn connect(&self) -> Result<String> {
+    pub(crate) async fn connect(&self) -> Result<()> {
         let permits = Arc::new(Semaphore::new(
             self.0.options.max_parallel_connects.min(Semaphore::MAX_PERMITS),
         ));
@@ -116,19 +114,13 @@ impl Toolset {
             let attempt = async move {
                 // The semaphore is never closed.
                 let _permit = permits.acquire_owned().await.ok();
-                (index, shared.connect_server(index).await)
+                shared.connect_server(index).await;
             };
             // Tracked, so that `close` waits for what is only just being started.
             attempts.spawn_on(self.0.tasks.tracker.track_future(attempt), &self.0.tasks.runtime);
         }
-        let mut listings: Vec<Vec<ListedTool>> = self.0.servers.iter().map(|_| Vec::new()).collect();
-        while let Some(attempt) = attempts.join_next().await {
-            // A task that failed leaves its server connecting, which is told below.
-            let Ok((index, tools)) = attempt else { continue };
-            if let Some(listing) = listings.get_mut(index) {
-                *listing = tools;
-            }
-        }
+        // A task that failed leaves its server connecting, which is told below.
+        while attempts.join_next().await.is_some() {}
         if self.0.tasks.closing.is_cancelled() {
             return Err(closed("while it was connecting"));
         }
@@ -140,7 +132,14 @@ impl Toolset {
             );
             self.0.fail(server, Rule::ConnectionFailure, error, text);
         }
-        Ok(self.0.project(&listings))
+        self.0.publish();
+        self.0.begin_relisting();
+        Ok(())
+    }
+
+    /// The text that the tools are built from, where it is another one than was taken last.
+    pub(crate) fn catalogue(&self) -> Option<String> {
+        self.0.catalogue.take_text()
     }
 
     /// Starts a call; the listener hears of its end.
@@ -153,7 +152,7 @@ impl Toolset {
 
     /// Gives up a call of this tool, if it is still under way.
     pub(crate) fn cancel(&self, id: CallId, tool: &str) {
-        let server = self.0.route(tool).and_then(|route| self.0.servers.get(route.server));
+        let server = self.0.entry(tool).and_then(|entry| self.0.servers.get(entry.server()));
         if let Some(State::Ready(live)) = server.map(Server::state).as_deref() {
             live.connection.cancel(id);
         }
@@ -185,10 +184,10 @@ impl Toolset {
 }
 
 impl Shared {
-    /// Brings one server up, or tells why not. Gives what it lists.
-    async fn connect_server(self: &Arc<Self>, index: usize) -> Vec<ListedTool> {
+    /// Brings one server up, or tells why not.
+    async fn connect_server(self: &Arc<Self>, index: usize) {
         let Some(server) = self.servers.get(index) else {
-            return Vec::new();
+            return;
         };
         let mode = server.config.protocol.unwrap_or(self.options.protocol);
         let target = match &server.config.endpoint {
@@ -218,19 +217,15 @@ impl Shared {
                     json::quote(&server.config.name)
                 );
                 self.fail(server, Rule::ConnectionFailure, error, text);
-                Vec::new()
             }
         }
     }
 
-    fn admit(&self, server: &Server, connected: Connected) -> Vec<ListedTool> {
-        for diagnostic in connected.diagnostics {
-            self.tell(server, diagnostic);
-        }
+    fn admit(&self, server: &Server, connected: Connected) {
+        self.take_listing(server, connected.walked);
         let live = Live {
             connection: connected.connection,
             established: connected.established,
-            tools: connected.tools.len(),
             took: connected.took,
         };
         let mut state = server.state();
@@ -239,10 +234,9 @@ impl Shared {
         }
         drop(state);
         self.tell_status(server);
-        connected.tools
     }
 
-    fn refuse(&self, server: &Server) -> Vec<ListedTool> {
+    fn refuse(&self, server: &Server) {
         let text = format!(
             "MCP server {} uses stdio, which is off here: this entry point starts no processes, as Workers cannot \
              (workerd has none). On Node or Bun import `espalier/node`, which stands where @kuralle-agents/mcp/node does \
@@ -251,7 +245,6 @@ impl Shared {
         );
         let error = Error::new(ErrorCode::Unavailable, text.clone());
         self.fail(server, Rule::UnsupportedTransport, error, text);
-        Vec::new()
     }
 
     fn fail(&self, server: &Server, rule: Rule, error: Error, text: String) {
@@ -263,81 +256,5 @@ impl Shared {
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));
         }
-    }
-
-    /// Makes the catalogue and remembers the routes.
-    fn project(&self, listings: &[Vec<ListedTool>]) -> String {
-        let listings: Vec<_> = self
-            .servers
-            .iter()
-            .zip(listings)
-            .enumerate()
-            .map(|(index, (server, tools))| ServerListing {
-                server: index,
-                projected_name: &server.projected_name,
-                tools,
-            })
-            .collect();
-        let (tools, diagnostics) = project::project(&listings, &self.options.filter);
-        for diagnostic in diagnostics {
-            match self
-                .servers
-                .iter()
-                .find(|server| server.projected_name == diagnostic.origin)
-            {
-                Some(server) => self.tell(server, diagnostic),
-                None => self.listener.diagnostic(diagnostic),
-            }
-        }
-        let mut text = String::from("[");
-        let mut routes = HashMap::new();
-        for (index, server) in self.servers.iter().enumerate() {
-            let entries: Vec<_> = tools
-                .iter()
-                .filter(|tool| tool.server == index)
-                .map(|tool| {
-                    (
-                        tool,
-                        tool.to_json(
-                            &server.config.name,
-                            matches!(server.config.endpoint, Endpoint::Remote(_)),
-                        ),
-                    )
-                })
-                .collect();
-            let bytes: usize = entries.iter().map(|(_, entry)| entry.len() + 1).sum();
-            if text.len() + bytes > limits::MAX_TEXT_TO_JS_BYTES {
-                let message = format!(
-                    "MCP server {}: the catalogue of all servers together is too large; none of its tools is kept",
-                    json::quote(&server.config.name)
-                );
-                self.listener
-                    .diagnostic(Diagnostic::new(Rule::ListingLimited, &server.projected_name, message));
-                continue;
-            }
-            for (tool, entry) in entries {
-                if text.len() > 1 {
-                    text.push(',');
-                }
-                text.push_str(&entry);
-                let route = Route {
-                    server: index,
-                    remote_name: tool.tool.name.clone(),
-                    param_headers: tool
-                        .tool
-                        .input_schema
-                        .as_deref()
-                        .and_then(|schema| param_header::read(schema.get()).ok())
-                        .unwrap_or_default(),
-                    output_schema: tool.tool.output_schema.clone(),
-                    output_check: OnceLock::new(),
-                };
-                routes.insert(tool.name.clone(), Arc::new(route));
-            }
-        }
-        text.push(']');
-        // Set once: a toolset is connected once.
-        drop(self.routes.set(routes));
-        text
     }
 }

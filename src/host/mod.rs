@@ -77,6 +77,8 @@ pub(crate) trait Listener: Send + Sync {
     /// A server reported progress of a call: its JSON text, as sent.
     fn progress(&self, call: CallId, params: String);
     fn diagnostic(&self, diagnostic: Diagnostic);
+    /// There is another catalogue to take. Told again only after it was taken.
+    fn catalogue_changed(&self);
     /// Asks the caller. Only what the options have a function for is asked, but for the credential.
     fn ask(&self, question: Question) -> Answer;
     /// A server sent a log message: its JSON text, as sent.

@@ -1,8 +1,11 @@
 //! JSON text without a tree: reading single members, writing strings, joining and decoding. Order and spelling of what
 //! passes through stay as they were written. Knows nothing of MCP.
 
+pub(crate) mod canonical;
+
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -62,6 +65,43 @@ impl<'a> Object<'a> {
     }
 }
 
+/// The members of a JSON object in their order, a repeated one in its first place with its last value, as JavaScript has
+/// it. Each name is a literal in the spelling of `JSON.stringify`, so that lone surrogates are kept.
+pub(crate) fn distinct_members(text: &str) -> Option<Vec<(String, &RawValue)>> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let members = deserializer.deserialize_map(LiteralsVisitor).ok()?;
+    deserializer.end().ok()?;
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut distinct: Vec<(String, &RawValue)> = Vec::new();
+    for (name, value) in members {
+        let name = respelt(name.get());
+        let place = *places.entry(name.clone()).or_insert(distinct.len());
+        match distinct.get_mut(place) {
+            Some(earlier) => earlier.1 = value,
+            None => distinct.push((name, value)),
+        }
+    }
+    Some(distinct)
+}
+
+/// A string literal in the spelling of `JSON.stringify`.
+pub(crate) fn respelt(literal: &str) -> String {
+    let mut out = String::with_capacity(literal.len());
+    canonical::write_literal(body(literal), &mut out);
+    out
+}
+
+/// What stands between the quotes of a string literal.
+pub(crate) fn body(literal: &str) -> &str {
+    literal
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or_default()
+}
+
 /// The items of a JSON array, each as the text it was sent as; nothing when the text is no array.
 pub(crate) fn array(text: &str) -> Option<Vec<&RawValue>> {
     if !text.trim_start().starts_with('[') {
@@ -102,6 +142,27 @@ fn without_surrogates(mut bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// How many UTF-16 code units a text has, which is what JavaScript calls its length.
+pub(crate) fn utf16_len(text: &str) -> usize {
+    text.bytes()
+        .map(|byte| match byte {
+            0x80..=0xbf => 0,
+            0xf0.. => 2,
+            _ => 1,
+        })
+        .sum()
+}
+
+/// How many UTF-16 code units a string literal stands for.
+pub(crate) fn literal_utf16_len(literal: &str) -> usize {
+    let body = body(literal);
+    if body.contains('\\') {
+        canonical::units(body).count()
+    } else {
+        utf16_len(body)
+    }
+}
+
 /// Whether the text of a JSON value is a string literal.
 pub(crate) fn is_string(text: &str) -> bool {
     text.starts_with('"')
@@ -110,6 +171,34 @@ pub(crate) fn is_string(text: &str) -> bool {
 /// Text as a JSON string literal.
 pub(crate) fn quote(text: &str) -> String {
     serde_json::to_string(text).expect("a string always has a JSON form")
+}
+
+/// Text as a string literal for a message: what hides or reorders other text is spelt out.
+pub(crate) fn quote_visibly(text: &str) -> String {
+    visibly(&quote(text))
+}
+
+/// A text for a message, without what hides or reorders other text: its code points stand in its place.
+pub(crate) fn visibly(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if is_invisible(char) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(char));
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// Controls, marks of direction, joiners, spaces of no width, tags, and the ends of lines that JSON lets pass.
+fn is_invisible(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The beginning of a text that may be long, as a JSON string literal: for messages.
@@ -175,6 +264,24 @@ impl<'de> Visitor<'de> for ObjectVisitor {
             members.push((key, map.next_value::<&'de RawValue>()?));
         }
         Ok(Object { members })
+    }
+}
+
+struct LiteralsVisitor;
+
+impl<'de> Visitor<'de> for LiteralsVisitor {
+    type Value = Vec<(&'de RawValue, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(members)
     }
 }
 

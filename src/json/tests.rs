@@ -69,3 +69,13 @@ fn a_long_text_is_quoted_in_short() {
     let quoted = quote_short(&"é".repeat(10_000));
     assert!(quoted.ends_with("é…\"") && quoted.chars().count() < 200, "{quoted}");
 }
+
+#[test]
+fn what_hides_or_reorders_text_is_spelt_out_and_the_rest_stays() {
+    assert_eq!(
+        quote_visibly("pay\u{202e}\u{200b}\u{e0041}\n\u{85}\"é 中 👨\u{200d}👩"),
+        "\"pay\\u{202e}\\u{200b}\\u{e0041}\\n\\u{85}\\\"é 中 👨\\u{200d}👩\""
+    );
+    assert_eq!(visibly("a, b"), "a, b");
+    assert_eq!(visibly("\u{1b}[2K"), "\\u{1b}[2K");
+}

@@ -49,6 +49,8 @@ impl Listener for Heard {
         self.diagnostics.lock().unwrap().push(diagnostic);
     }
 
+    fn catalogue_changed(&self) {}
+
     fn stderr(&self, _server: &str, _line: String) {}
 }
 
@@ -144,7 +146,8 @@ async fn while_connecting() {
 #[tokio::test]
 async fn during_a_call_and_after_it() {
     let story = Story::new("calling", SERVER);
-    let catalog = story.toolset.connect().await.unwrap();
+    story.toolset.connect().await.unwrap();
+    let catalog = story.toolset.catalogue().unwrap();
     assert!(
         catalog.contains("\"s__t\""),
         "{catalog} {:?}",

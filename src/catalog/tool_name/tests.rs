@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::catalog::VECTORS;
 
 #[test]
 fn names_are_those_of_the_reference() {
@@ -67,5 +68,3 @@ proptest! {
         prop_assert_eq!(is_provider_legal(&qualified), projected == qualified);
     }
 }
-
-const VECTORS: &str = include_str!("../../../__test__/vectors/client.json");

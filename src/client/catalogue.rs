@@ -1,0 +1,255 @@
+//! What is published now: the servers' listings, projected together, and where each name leads. It is replaced as a
+//! whole, so that a call under way keeps the route that it started with.
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::listing::Walked;
+use super::options::{Endpoint, OnListChanged};
+use super::server::Server;
+use super::shared::{Route, Shared};
+use crate::catalog::NO_SCHEMA;
+use crate::catalog::disclosure::DESCRIBE_TOOL;
+use crate::catalog::drift::Baseline;
+use crate::catalog::listing::ListedTool;
+use crate::catalog::project::{self, Disclosed, Projection, ServerListing};
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::{self, Object};
+use crate::limits;
+
+/// What one server lists.
+pub(super) struct Listed {
+    pub(super) tools: Arc<Vec<Arc<ListedTool>>>,
+    /// What it is trusted by.
+    pub(super) baseline: Option<Arc<Baseline>>,
+    pub(super) disclosed: Disclosed,
+    /// What was told of the listing.
+    told: HashSet<String>,
+}
+
+/// The catalogue of a toolset. Empty until every server was tried.
+#[derive(Default)]
+pub(super) struct Catalogue {
+    published: RwLock<Arc<Published>>,
+    /// Held while a new one is made, so that each is made of the latest listings.
+    latest: Mutex<Latest>,
+}
+
+#[derive(Default)]
+struct Latest {
+    /// The text that the facade builds its tools from, until it takes it.
+    text: Option<String>,
+    digest: [u8; 32],
+    /// Origins and messages of what was told of it.
+    told: HashSet<(String, String)>,
+}
+
+#[derive(Default)]
+struct Published {
+    tools: HashMap<String, Entry>,
+    /// Whether the tool that describes tools was ever among them.
+    describes: bool,
+}
+
+/// Where a name leads.
+#[derive(Clone)]
+pub(super) enum Entry {
+    Callable(Arc<Route>),
+    /// The tool is not what was trusted; nothing is sent.
+    Quarantined(Arc<Route>),
+    /// It led somewhere once.
+    Withdrawn {
+        server: usize,
+    },
+}
+
+impl Entry {
+    pub(super) fn server(&self) -> usize {
+        match self {
+            Self::Callable(route) | Self::Quarantined(route) => route.server,
+            Self::Withdrawn { server } => *server,
+        }
+    }
+}
+
+impl Default for Listed {
+    fn default() -> Self {
+        Self {
+            tools: Arc::default(),
+            baseline: None,
+            disclosed: Disclosed::NOTHING,
+            told: HashSet::new(),
+        }
+    }
+}
+
+impl Catalogue {
+    fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The text that nobody has taken yet.
+    pub(super) fn take_text(&self) -> Option<String> {
+        self.latest().text.take()
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Latest> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listed {
+    fn parts(&self) -> (Arc<Vec<Arc<ListedTool>>>, Option<Arc<Baseline>>) {
+        (Arc::clone(&self.tools), self.baseline.clone())
+    }
+}
+
+impl Shared {
+    pub(super) fn entry(&self, tool: &str) -> Option<Entry> {
+        self.catalogue.published().tools.get(tool).cloned()
+    }
+
+    /// Takes what a server lists now. What was told of the listing before is not told again.
+    pub(super) fn take_listing(&self, server: &Server, walked: Walked) {
+        let tools: Vec<_> = walked.tools.into_iter().map(Arc::new).collect();
+        let mut listed = server.listed();
+        // Without a history, what was seen first is what is trusted.
+        if walked.is_whole && listed.baseline.is_none() && self.options.on_list_changed == OnListChanged::Guard {
+            let digests = tools
+                .iter()
+                .map(|tool| (tool.name.clone(), tool.fingerprint.digest.clone()));
+            listed.baseline = Some(Arc::new(Baseline::new(digests)));
+        }
+        listed.tools = Arc::new(tools);
+        let told = walked.diagnostics.iter().map(|told| told.message.clone()).collect();
+        let told_before = mem::replace(&mut listed.told, told);
+        drop(listed);
+        for diagnostic in walked.diagnostics {
+            if !told_before.contains(&diagnostic.message) {
+                self.tell(server, diagnostic);
+            }
+        }
+    }
+
+    /// Projects what all servers list now, and from here on routes by that. What was told of the catalogue before is not
+    /// told again. True when what is seen of it is another.
+    pub(super) fn publish(&self) -> bool {
+        let mut latest = self.catalogue.latest();
+        let listed: Vec<_> = self.servers.iter().map(|server| server.listed().parts()).collect();
+        let listings: Vec<_> = self
+            .servers
+            .iter()
+            .zip(&listed)
+            .map(|(server, (tools, baseline))| ServerListing {
+                name: &server.config.name,
+                projected_name: &server.projected_name,
+                is_remote: matches!(server.config.endpoint, Endpoint::Remote(_)),
+                tools,
+                baseline: baseline.as_deref(),
+            })
+            .collect();
+        let projection = project::project(&listings, &self.options.filter, &self.options.disclosure);
+        for (server, disclosed) in self.servers.iter().zip(&projection.disclosed) {
+            server.listed().disclosed = *disclosed;
+        }
+        let published = Arc::new(Published::after(&self.catalogue.published(), &projection));
+        *self.catalogue.published.write().unwrap_or_else(PoisonError::into_inner) = published;
+        let known = |told: &Diagnostic| (told.origin.clone(), told.message.clone());
+        let told = projection.diagnostics.iter().map(known).collect();
+        let told_before = mem::replace(&mut latest.told, told);
+        let digest = Sha256::digest(&projection.text).into();
+        let is_new = mem::replace(&mut latest.digest, digest) != digest;
+        let is_awaited = is_new && latest.text.replace(projection.text).is_some();
+        drop(latest);
+        if is_new && !is_awaited {
+            self.listener.catalogue_changed();
+        }
+        for diagnostic in projection.diagnostics {
+            if told_before.contains(&known(&diagnostic)) {
+                continue;
+            }
+            match self
+                .servers
+                .iter()
+                .find(|server| server.projected_name == diagnostic.origin)
+            {
+                Some(server) => self.tell(server, diagnostic),
+                None => self.listener.diagnostic(diagnostic),
+            }
+        }
+        is_new
+    }
+
+    /// Answers a call of the tool that describes tools; nothing where there is none.
+    pub(super) fn describe(&self, tool: &str, arguments: &str) -> Option<Result<String>> {
+        let published = self.catalogue.published();
+        if tool != DESCRIBE_TOOL || !published.describes {
+            return None;
+        }
+        let wrong = |message: String| Err(Error::new(ErrorCode::InvalidArguments, message));
+        let Some(name) = Object::parse(arguments).and_then(|arguments| Some(arguments.string("tool")?.into_owned()))
+        else {
+            return Some(wrong(format!(
+                "{DESCRIBE_TOOL} takes the name of a tool: {{ \"tool\": string }}"
+            )));
+        };
+        Some(match published.tools.get(&name) {
+            Some(Entry::Callable(route)) => Ok(route
+                .tool
+                .input_schema
+                .as_deref()
+                .map_or(NO_SCHEMA, RawValue::get)
+                .to_owned()),
+            Some(Entry::Quarantined(_)) => wrong(format!(
+                "the tool {} is quarantined: its definition changed since it was trusted, and its schema is not shown",
+                json::quote(&name)
+            )),
+            Some(Entry::Withdrawn { .. }) | None => {
+                wrong(format!("there is no tool named {}", json::quote_short(&name)))
+            }
+        })
+    }
+}
+
+impl Published {
+    fn after(before: &Self, projection: &Projection) -> Self {
+        let mut tools: HashMap<_, _> = projection
+            .tools
+            .iter()
+            .map(|tool| {
+                let route = Arc::new(Route::new(tool.server, Arc::clone(&tool.tool)));
+                let entry = if tool.quarantined {
+                    Entry::Quarantined(route)
+                } else {
+                    Entry::Callable(route)
+                };
+                (tool.name.clone(), entry)
+            })
+            .collect();
+        let was = |entry: &Entry| matches!(entry, Entry::Withdrawn { .. });
+        let (older, recent): (Vec<_>, Vec<_>) = before
+            .tools
+            .iter()
+            .filter(|(name, _)| !tools.contains_key(*name))
+            .partition(|(_, entry)| was(entry));
+        for (name, entry) in recent.into_iter().chain(older).take(limits::MAX_WITHDRAWN_NAMES) {
+            let server = entry.server();
+            tools.insert(name.clone(), Entry::Withdrawn { server });
+        }
+        Self {
+            tools,
+            describes: before.describes || projection.describes,
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn listed(&self) -> MutexGuard<'_, Listed> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

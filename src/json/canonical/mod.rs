@@ -1,0 +1,319 @@
+//! JSON text in canonical form: no white space, members sorted by UTF-16 code units with the last of repeated ones kept,
+//! scalars as `JSON.stringify` prints them. Works on the text alone, with a stack of its own, so that depth, odd numbers
+//! and lone surrogates cost nothing. Knows nothing of what the text means.
+
+mod literal;
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+pub(crate) use literal::{units, write_literal};
+
+/// Appends the canonical form of a JSON text. Nothing for a text of more than four gigabytes, and for one that shows itself
+/// not to be JSON: it is read, not checked. What was appended until then stays.
+pub(crate) fn write_canonical(text: &str, out: &mut String) -> Option<()> {
+    let index = Index::of(text)?;
+    Writer {
+        text,
+        index: &index,
+        at: 0,
+        object: 0,
+        open: Vec::new(),
+    }
+    .write(out)
+}
+
+/// Where the members of all objects of a text are, sorted per object. Arrays need no index: they keep their order.
+#[derive(Default)]
+struct Index {
+    /// In the order in which they open.
+    objects: Vec<Object>,
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Object {
+    first_member: u32,
+    end_member: u32,
+    /// Behind its closing brace.
+    end: u32,
+    /// How many objects open before that.
+    objects_before_end: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Member {
+    /// Where its literal begins and ends, without the quotes.
+    key: Span,
+    value: u32,
+    /// How many objects open before the value.
+    objects_before: u32,
+}
+
+type Span = (u32, u32);
+
+/// A container that is being indexed.
+struct Open {
+    /// Nothing for an array.
+    object: Option<OpenObject>,
+}
+
+struct OpenObject {
+    id: usize,
+    /// Where its members begin among those that wait.
+    members: usize,
+    awaits_key: bool,
+}
+
+impl Index {
+    fn of(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut index = Self::default();
+        let mut waiting: Vec<Member> = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    let body = literal::body(bytes, at)?;
+                    at = body.end;
+                    if let Some(Open { object: Some(object) }) = open.last_mut()
+                        && std::mem::take(&mut object.awaits_key)
+                    {
+                        waiting.push(Member {
+                            key: (place(body.start)?, place(body.end)?),
+                            value: 0,
+                            objects_before: 0,
+                        });
+                    }
+                }
+                b':' => {
+                    let member = waiting.last_mut()?;
+                    member.value = place(at + 1)?;
+                    member.objects_before = place(index.objects.len())?;
+                }
+                b',' => {
+                    if let Some(Open { object: Some(object) }) = open.last_mut() {
+                        object.awaits_key = true;
+                    }
+                }
+                b'{' => {
+                    open.push(Open {
+                        object: Some(OpenObject {
+                            id: index.objects.len(),
+                            members: waiting.len(),
+                            awaits_key: true,
+                        }),
+                    });
+                    index.objects.push(Object::default());
+                }
+                b'[' => open.push(Open { object: None }),
+                b'}' => {
+                    let object = open.pop()?.object?;
+                    index.close(text, &object, &mut waiting, at + 1)?;
+                }
+                b']' if open.pop()?.object.is_some() => return None,
+                _ => {}
+            }
+            at += 1;
+        }
+        Some(index)
+    }
+
+    fn close(&mut self, text: &str, object: &OpenObject, waiting: &mut Vec<Member>, end: usize) -> Option<()> {
+        let members = waiting.get_mut(object.members..)?;
+        // Stable, so that of repeated members the last one stays last.
+        members.sort_by(|a, b| compare(text, a.key, b.key));
+        let first_member = place(self.members.len())?;
+        let mut last_key: Option<Span> = None;
+        for member in waiting.drain(object.members..) {
+            if last_key.is_some_and(|key| compare(text, key, member.key).is_eq()) {
+                self.members.pop();
+            }
+            last_key = Some(member.key);
+            self.members.push(member);
+        }
+        let objects_before_end = place(self.objects.len())?;
+        let end_member = place(self.members.len())?;
+        *self.objects.get_mut(object.id)? = Object {
+            first_member,
+            end_member,
+            end: place(end)?,
+            objects_before_end,
+        };
+        Some(())
+    }
+}
+
+/// Copies values from place to place.
+struct Writer<'a> {
+    text: &'a str,
+    index: &'a Index,
+    at: usize,
+    /// Which object opens next.
+    object: usize,
+    open: Vec<Frame>,
+}
+
+enum Frame {
+    Array,
+    Object { object: Object, next: u32 },
+}
+
+impl Writer<'_> {
+    fn write(mut self, out: &mut String) -> Option<()> {
+        loop {
+            if self.value(out)? {
+                continue;
+            }
+            // A value has ended: what comes next is up to the container that it is in.
+            loop {
+                match self.open.last_mut() {
+                    None => {
+                        self.white_space();
+                        return (self.at == self.text.len()).then_some(());
+                    }
+                    Some(Frame::Array) => {
+                        self.white_space();
+                        match self.take()? {
+                            b',' => {
+                                out.push(',');
+                                break;
+                            }
+                            b']' => {
+                                out.push(']');
+                                self.open.pop();
+                            }
+                            _ => return None,
+                        }
+                    }
+                    Some(Frame::Object { object, next }) if *next < object.end_member => {
+                        let (member, is_first) = (*next, *next == object.first_member);
+                        *next += 1;
+                        if !is_first {
+                            out.push(',');
+                        }
+                        self.member(member, out)?;
+                        break;
+                    }
+                    Some(Frame::Object { object, .. }) => {
+                        self.at = usize::try_from(object.end).ok()?;
+                        self.object = usize::try_from(object.objects_before_end).ok()?;
+                        out.push('}');
+                        self.open.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes one scalar or the beginning of an array; true when another value follows at once.
+    fn value(&mut self, out: &mut String) -> Option<bool> {
+        self.white_space();
+        let start = self.at;
+        match self.take()? {
+            b'"' => {
+                let body = literal::body(self.text.as_bytes(), start)?;
+                self.at = body.end + 1;
+                write_literal(self.text.get(body)?, out);
+            }
+            b'[' => {
+                out.push('[');
+                self.open.push(Frame::Array);
+                self.white_space();
+                // An empty one ends where values end.
+                return Some(self.text.as_bytes().get(self.at) != Some(&b']'));
+            }
+            b'{' => {
+                out.push('{');
+                let object = *self.index.objects.get(self.object)?;
+                self.open.push(Frame::Object {
+                    object,
+                    next: object.first_member,
+                });
+            }
+            b't' | b'f' | b'n' => {
+                self.word();
+                let word = self.text.get(start..self.at)?;
+                if !matches!(word, "true" | "false" | "null") {
+                    return None;
+                }
+                out.push_str(word);
+            }
+            b'-' | b'0'..=b'9' => {
+                self.word();
+                write_number(self.text.get(start..self.at)?, out)?;
+            }
+            _ => return None,
+        }
+        Some(false)
+    }
+
+    fn member(&mut self, member: u32, out: &mut String) -> Option<()> {
+        let member = self.index.members.get(usize::try_from(member).ok()?)?;
+        // A key without a colon has no value.
+        if member.value <= member.key.1 {
+            return None;
+        }
+        out.push('"');
+        literal::write_body(slice(self.text, member.key)?, out);
+        out.push_str("\":");
+        self.at = usize::try_from(member.value).ok()?;
+        self.object = usize::try_from(member.objects_before).ok()?;
+        Some(())
+    }
+
+    fn take(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.at)?;
+        self.at += 1;
+        Some(*byte)
+    }
+
+    fn white_space(&mut self) {
+        self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+    }
+
+    fn word(&mut self) {
+        self.skip(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    }
+
+    fn skip(&mut self, which: impl Fn(u8) -> bool) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|byte| !which(*byte)).unwrap_or(rest.len());
+    }
+}
+
+/// A number as a double, in its shortest spelling; one that no double can hold is `null`.
+fn write_number(text: &str, out: &mut String) -> Option<()> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if (1..=EXACT_DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
+        out.push_str(text);
+        return Some(());
+    }
+    let number: f64 = text.parse().ok()?;
+    if number.is_finite() {
+        out.push_str(ryu_js::Buffer::new().format_finite(number));
+    } else {
+        out.push_str("null");
+    }
+    Some(())
+}
+
+/// How many digits every double keeps.
+const EXACT_DIGITS: usize = 15;
+
+fn compare(text: &str, a: Span, b: Span) -> Ordering {
+    literal::compare(slice(text, a).unwrap_or_default(), slice(text, b).unwrap_or_default())
+}
+
+fn slice(text: &str, (start, end): Span) -> Option<&str> {
+    let range: Range<usize> = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
+    text.get(range)
+}
+
+fn place(at: usize) -> Option<u32> {
+    u32::try_from(at).ok()
+}
+
+#[cfg(test)]
+mod tests;
