@@ -26,7 +26,6 @@ export {
   DEFAULT_DISCLOSURE_BUDGET_TOKENS,
   estimateTokens,
 } from './dist/index.js';
-export type { PromptTool } from './dist/index.js';
 
 // What is told beside results.
 export type { Diagnostic, McpLog, McpProgress, McpToolsetEvents } from './dist/index.js';

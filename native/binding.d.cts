@@ -20,8 +20,13 @@ export declare class NativeMemoryStore {
 /** The toolset behind a handle of the facade. From the start it keeps the process alive, until `unref` or `release`. */
 export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
-  /** Connects the servers: two JSON texts. Ends with the catalogue. */
+  /** Connects the servers: two JSON texts. When it has ended well, there is a catalogue to take. */
   connect(id: number, servers: string, options: string, hearsStderr: boolean, givesCredentials: boolean, fetches: boolean): void
+  /**
+   * What the tools are built from, where it is another one than was taken last: a line of JSON with an entry per tool,
+   * and behind it the texts of their schemas.
+   */
+  catalogue(): string | null
   /** Calls a tool by its projected name with the JSON text of its arguments. */
   call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, bearer?: string | undefined | null): void
   /** Answers a question: with a credential, with why there is none, or with nothing. */
@@ -46,6 +51,13 @@ export declare class NativeToolset {
   release(): void
 }
 
+export declare const NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS: number
+
+export declare const NATIVE_MCP_DESCRIBE_TOOL: string
+
+/** How many tokens tools with such descriptions take at least. */
+export declare function nativeCatalogTokens(descriptions: Array<string>): number
+
 export declare function nativeEnableStdio(): void
 
 /** The stable names of what can go wrong; the public `McpErrorCode` is derived from this list. */
@@ -64,7 +76,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {

@@ -9,7 +9,6 @@ export {
   DEFAULT_DISCLOSURE_BUDGET_TOKENS,
   MCP_DESCRIBE_TOOL,
 } from './client/prompt.js';
-export type { PromptTool } from './client/prompt.js';
 export { createMemoryMcpConnectionStore } from './client/stores.js';
 export { AbortError, McpError } from './errors.js';
 export type { McpErrorCode } from './errors.js';

@@ -31,6 +31,8 @@ export const options: string[] = Object.keys({
   proxy: true,
   ca: true,
   fetch: true,
+  disclosure: true,
+  onListChanged: true,
   storage: true,
   session: true,
   signal: true,

@@ -5,12 +5,30 @@ export interface Vectors {
   toolNames: { server: string; tool: string; projected: string }[];
   fnv1a32Base36: { text: string; hash: string }[];
   estimateTokens: [text: string, tokens: number][];
+  deferredSchemas: { id: string; inputText: string | null; outputText: string }[];
+  tiers: TierVector[];
   toolResults: { result: unknown; value?: unknown; rejectsWithMessage?: string; rejects?: boolean }[];
   toolArguments: {
     vectors: { raw: unknown; arguments: unknown }[];
     undefinedBecomes: unknown;
     inputValidate: { raw: unknown; value: unknown }[];
   };
+}
+
+/** One server's tools under one budget. */
+export interface TierVector {
+  id: string;
+  budget: number;
+  tools: { name: string; description: string; inputSchema: unknown }[];
+  inlineTokens: number;
+  catalogTokens: number;
+  mode: 'inline' | 'names' | 'bare';
+  describeToolPresent: boolean;
+  toolCount: number;
+  promptTokens?: number;
+  diagnostics: [rule: string, origin: string][];
+  firstToolDescriptionHasDeferredSuffix: boolean;
+  firstToolSchemaText: string;
 }
 
 /** Expected values, computed with the reference functions. */

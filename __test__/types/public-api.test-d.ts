@@ -3,10 +3,14 @@
 import {
   AbortError,
   type AnyTool,
+  catalogTokens,
+  composeMcpSystemPrompt,
   createMemoryMcpConnectionStore,
+  DEFAULT_DISCLOSURE_BUDGET_TOKENS,
   type Diagnostic,
   estimateTokens,
   isProviderLegalToolName,
+  MCP_DESCRIBE_TOOL,
   type McpConnectionStore,
   McpError,
   type McpErrorCode,
@@ -14,6 +18,7 @@ import {
   type McpServerConfig,
   mcpTools,
   type McpToolCallOptions,
+  type McpToolDenied,
   type McpToolset,
   type PersistedServer,
   type PersistedTool,
@@ -58,6 +63,8 @@ export const options: McpOptions = {
   maxMessageBytes: 1_000_000,
   fetch,
   tools: { allow: ['read'] },
+  disclosure: { budget: 'auto', alwaysLoad: ['files'] },
+  onListChanged: 'apply',
   storage: createMemoryMcpConnectionStore(),
   session: { user: 1 },
   signal: new AbortController().signal,
@@ -80,6 +87,9 @@ export const options: McpOptions = {
 };
 // @ts-expect-error -- milliseconds are a number
 export const textTimeout: McpOptions = { timeoutMs: '60000' };
+
+// @ts-expect-error -- a budget is a number, or `'auto'`
+export const textBudget: McpOptions = { disclosure: { budget: 'none' } };
 
 // The toolset.
 
@@ -107,6 +117,7 @@ export async function use(): Promise<void> {
   const [report] = toolset.servers();
   expectTypeOf(report?.name).toEqualTypeOf<string | undefined>();
   expectTypeOf(report?.tools).toEqualTypeOf<number | undefined>();
+  expectTypeOf(report?.disclosure).toEqualTypeOf<{ tier: 'inline' | 'names' | 'bare'; tokens: number } | undefined>();
   expectTypeOf(report?.state).toEqualTypeOf<
     'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed' | undefined
   >();
@@ -194,3 +205,8 @@ export const stdioRow: PersistedServer = { id: 'x', name: 'x', type: 'stdio', ur
 
 expectTypeOf(estimateTokens).toEqualTypeOf<(text: string) => number>();
 expectTypeOf(isProviderLegalToolName('x')).toEqualTypeOf<boolean>();
+expectTypeOf(DEFAULT_DISCLOSURE_BUDGET_TOKENS).toEqualTypeOf<number>();
+expectTypeOf(MCP_DESCRIBE_TOOL).toEqualTypeOf<string>();
+expectTypeOf(catalogTokens([{ name: 'a' }, { name: 'b', description: 'B.' }])).toEqualTypeOf<number>();
+export const prompt: string = composeMcpSystemPrompt({ mine: { description: 'Mine.' } }, { disclosure: { budget: 5 } });
+export const denied: McpToolDenied = { __denied: true, toolName: 'x', deniedBy: 'y', message: 'z' };

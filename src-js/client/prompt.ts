@@ -12,14 +12,6 @@ export const MCP_DESCRIBE_TOOL: string = native.NATIVE_MCP_DESCRIBE_TOOL;
 /** The schema of a tool that has none. */
 const NO_SCHEMA = { type: 'object' };
 
-/** What {@link composeMcpSystemPrompt} takes for a tool: those of a toolset, and those of others. */
-export interface PromptTool {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  /** A Standard Schema with `jsonSchema`, or a JSON Schema. */
-  readonly input?: unknown;
-}
-
 /**
  * The tools of a map as a text: of each its description and, on the next line, its input schema as compact JSON. The map
  * may hold other tools beside those of a toolset. What is deferred in the map is deferred in the text: `options` is
@@ -29,11 +21,14 @@ export interface PromptTool {
  * const prompt = composeMcpSystemPrompt({ ...toolset.tools });
  */
 export function composeMcpSystemPrompt(
-  tools: Readonly<Record<string, PromptTool>>,
+  tools: Readonly<Record<string, unknown>>,
   _options?: { disclosure?: McpDisclosure },
 ): string {
   return Object.entries(tools)
-    .map(([name, tool]) => `${tool.description ?? tool.name ?? name}\n${schemaText(tool.input)}`)
+    .map(([name, tool]) => {
+      const { description, input } = isObject(tool) ? tool : {};
+      return `${typeof description === 'string' ? description : name}\n${schemaText(input)}`;
+    })
     .join('\n');
 }
 
