@@ -28,11 +28,12 @@ export function readCatalog(text: string): CatalogEntry[] {
   const end = text.indexOf('\n');
   let at = end + 1;
   const entries = JSON.parse(text.slice(0, end)) as (Omit<CatalogEntry, 'schema'> & { schema: number })[];
-  return entries.map(({ schema: length, ...entry }) => {
-    const schema = text.slice(at, at + length);
-    at += length;
-    return { ...entry, schema };
-  });
+  const catalog: CatalogEntry[] = [];
+  for (const { name, server, credentials, description, schema } of entries) {
+    catalog.push({ name, server, credentials, description, schema: text.slice(at, at + schema) });
+    at += schema;
+  }
+  return catalog;
 }
 
 /** A map of tools. It has no prototype, so that a tool may have any name. */
