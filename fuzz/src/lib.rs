@@ -23,6 +23,10 @@ mod limits;
 mod protocol;
 mod targets;
 
+pub fn canonical(data: &[u8]) {
+    targets::canonical::run(data, targets::canonical::ours);
+}
+
 pub fn http(data: &[u8]) {
     targets::http::run::<targets::http::Ours>(data);
 }

@@ -19,10 +19,11 @@ use crate::protocol::wire::sse::{SseDecoder, SseItem};
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{http, lines, message, param_header, peer, sse};
+use targets::{canonical, http, lines, message, param_header, peer, sse};
 
 #[test]
 fn the_seeds_pass() {
+    each_seed("canonical", |data| canonical::run(data, canonical::ours));
     each_seed("http", http::run::<http::Ours>);
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
@@ -54,6 +55,11 @@ proptest! {
     }
 
     #[test]
+    fn any_json_passes(text in "[\\[{](\"(a|\\\\u0061|b|\u{e000}|\u{10000}|type|properties)\":)?(([\\[{](\"[ab]\":)?){0,3}(1|-0|1e400|\"object\"|\"\\\\ud800\"|null)?[\\]}]{0,3},?(\"(a|b|\u{ffff}|required)\":)?){0,5}[\\]}]{0,2}") {
+        canonical::run(text.as_bytes(), canonical::ours);
+    }
+
+    #[test]
     fn any_event_stream_passes(limit in prop_oneof![0_u8..20, Just(255)], seed: u8, stream in event_stream()) {
         sse::run::<SseDecoder>(&[&[limit, seed], &stream[..]].concat());
     }
@@ -67,6 +73,31 @@ proptest! {
 #[test]
 fn the_lines_target_finds_text_that_is_decoded_per_chunk() {
     assert!(finds("lines", lines::run::<DecodesPerChunk>));
+}
+
+#[test]
+fn the_canonical_target_finds_keys_in_the_order_of_their_bytes() {
+    let by_bytes = |text: &str| {
+        canonical::ours(text)?;
+        let tree: serde_json::Value = serde_json::from_str(text).ok()?;
+        let sorted = tree.as_object().map(|members| {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| key.as_bytes());
+            members.into_iter().collect::<std::collections::BTreeMap<_, _>>()
+        });
+        serde_json::to_string(&sorted?).ok()
+    };
+    assert!(finds("canonical", |data| canonical::run(data, |text| by_bytes(text)
+        .or_else(|| canonical::ours(text)))));
+}
+
+#[test]
+fn the_canonical_target_finds_a_repeated_member_that_is_kept() {
+    let white_space_alone = |text: &str| {
+        canonical::ours(text)?;
+        Some(text.replace([' ', '\n', '\t'], ""))
+    };
+    assert!(finds("canonical", |data| canonical::run(data, white_space_alone)));
 }
 
 #[test]
