@@ -22,6 +22,10 @@ pub(crate) const EXIT_STATUS_WAIT: Duration = Duration::from_millis(200);
 pub(crate) const LAST_START_WAIT: Duration = Duration::from_secs(1);
 /// How often a process group whose leader is gone is looked at until it is empty.
 pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
+/// How long the watchdog of the children may leave what it is told unread before it counts as dead.
+pub(crate) const WATCHDOG_PATIENCE: Duration = Duration::from_secs(1);
+/// How many watchdogs that somebody else ended are replaced at once; after that, with the next child that starts.
+pub(crate) const MAX_REPLACED_WATCHDOGS: u32 = 100;
 /// A repeated `protocol-violation` of one kind and server is reported once in this time (client specification, section 3).
 pub(crate) const VIOLATION_INTERVAL: Duration = Duration::from_secs(60);
 /// A server that says that its tools changed is listed again at most once in this time (client specification, section 8).

@@ -26,6 +26,11 @@ export function childrenOf(parent: number): number[] {
     .filter((pid) => parentOf(pid) === parent && state(pid) !== 'Z');
 }
 
+/** The watchdogs that a process has started. */
+export function watchdogsOf(host: number): number[] {
+  return childrenOf(host).filter((pid) => commandLine(pid).includes('espalier-watchdog'));
+}
+
 /** The running processes that were given `argument`, by `/proc`. */
 export function withArgument(argument: string): number[] {
   return readdirSync('/proc')

@@ -28,7 +28,10 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: 
  */
 export function blockUntil(what: string, read: () => boolean, deadlineMs = 10_000): void {
   const deadline = performance.now() + deadlineMs;
+  const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!read()) {
+    // The thread stays blocked, and leaves its processor to the others.
+    Atomics.wait(nothing, 0, 0, 5);
     if (performance.now() > deadline) throw new Error(`blocked ${deadlineMs} ms in vain for ${what}`);
   }
 }

@@ -2,6 +2,10 @@
 // itself. Plain JavaScript and no test runner, so that it shows the package and nothing else. Ends with `smoke ok <runtime> <version>`.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { McpError, mcpTools } from 'espalier/node';
 
 // Smallest server that can be driven: answers `add`, never answers `hang`, and fails `boom`. Written out here, so that
@@ -31,6 +35,18 @@ const server = `
     for (const line of lines) if (line.trim() !== '') answer(JSON.parse(line));
   });
 `;
+
+// The same file is the host that is killed: it has a server that heeds nothing and holds a connection for as long as it lives.
+if (process.argv[2] === 'host') {
+  const stubborn = `
+    require('node:net').connect(${Number(process.argv[3])}, '127.0.0.1');
+    process.on('SIGTERM', () => {});
+    ${server}
+  `;
+  await mcpTools([{ type: 'stdio', name: 'stubborn', command: process.execPath, args: ['-e', stubborn] }]);
+  console.log('connected');
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+}
 
 const diagnostics = [];
 const toolset = await mcpTools(
@@ -65,6 +81,8 @@ await toolset.close();
 await toolset.close();
 await assert.rejects(toolset.call('smoke__add', { a: 1, b: 1 }), { code: 'closed' });
 
+await hostIsKilled();
+
 const [runtime, version] = process.versions.bun ? ['bun', process.versions.bun] : ['node', process.versions.node];
 console.log(`smoke ok ${runtime} ${version}`);
 
@@ -72,4 +90,21 @@ console.log(`smoke ok ${runtime} ${version}`);
 function text(result) {
   if (typeof result === 'string') return result;
   return (result.content ?? result).find((block) => block.type === 'text').text;
+}
+
+/** A server does not outlive its host, not even when that is killed. */
+async function hostIsKilled() {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const connection = once(listener, 'connection');
+  const host = spawn(process.execPath, [fileURLToPath(import.meta.url), 'host', String(listener.address().port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(host.stdout, 'data');
+  const [socket] = await connection;
+  const gone = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve));
+  socket.resume();
+  host.kill('SIGKILL');
+  await gone;
+  listener.close();
 }

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::connection::{Context, Tasks};
 use crate::error::{Error, ErrorCode, Result};
+use crate::host::Clock;
 use crate::limits;
 use crate::transport::Transport;
 use crate::transport::child::{ChildTransport, Launch};
@@ -22,14 +24,22 @@ pub(super) async fn start(
     tasks: &Tasks,
 ) -> Result<ChildTransport> {
     let (hand_over, handed) = oneshot::channel();
-    let task = run(
-        launch.clone(),
-        max_message_bytes,
-        context.clone(),
-        tasks.clone(),
+    let starting = {
+        let launch = launch.clone();
+        let context = context.clone();
+        let gate = Arc::clone(&tasks.gate);
+        async move {
+            let (listener, server) = (context.listener, context.server);
+            let offer = move |line| listener.stderr(&server, line);
+            ChildTransport::start(&launch, max_message_bytes, context.clock, context.redactor, gate, offer).await
+        }
+    };
+    tasks.spawn(run(
+        starting,
+        Arc::clone(&context.clock),
+        tasks.closing.clone(),
         hand_over,
-    );
-    tasks.spawn(task);
+    ));
     let mut handed = Handed {
         transport: handed,
         tasks,
@@ -39,30 +49,18 @@ pub(super) async fn start(
     outcome.unwrap_or_else(|_| Err(given_up()))
 }
 
-async fn run(
-    launch: Launch,
-    max_message_bytes: usize,
-    context: Context,
-    tasks: Tasks,
-    hand_over: oneshot::Sender<Result<ChildTransport>>,
+async fn run<T: Transport>(
+    starting: impl Future<Output = Result<T>>,
+    clock: Arc<dyn Clock>,
+    closing: CancellationToken,
+    hand_over: oneshot::Sender<Result<T>>,
 ) {
-    let clock = Arc::clone(&context.clock);
-    let listener = context.listener;
-    let server = context.server;
-    let start = ChildTransport::start(
-        &launch,
-        max_message_bytes,
-        context.clock,
-        context.redactor,
-        tasks.gate,
-        move |line| listener.stderr(&server, line),
-    );
     let patience = async {
-        tasks.closing.cancelled().await;
+        closing.cancelled().await;
         clock.sleep_until(clock.now() + limits::LAST_START_WAIT).await;
     };
     tokio::select! {
-        started = start => {
+        started = starting => {
             if let Err(Ok(transport)) = hand_over.send(started) {
                 transport.close().await;
             }
@@ -89,5 +87,27 @@ impl Drop for Handed<'_> {
         if let Ok(Ok(transport)) = self.transport.try_recv() {
             self.tasks.spawn(transport.close());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::clock::SystemClock;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_that_hangs_is_given_up_a_moment_after_closing_and_not_before() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let closing = CancellationToken::new();
+        let (hand_over, handed) = oneshot::channel();
+        let starting = std::future::pending::<Result<ChildTransport>>();
+        let task = tokio::spawn(run(starting, Arc::clone(&clock), closing.clone(), hand_over));
+        clock.sleep_until(clock.now() + limits::LAST_START_WAIT * 100).await;
+        assert!(!task.is_finished());
+        let closed_at = clock.now();
+        closing.cancel();
+        task.await.unwrap();
+        assert_eq!(clock.now() - closed_at, limits::LAST_START_WAIT);
+        assert!(handed.await.unwrap().is_err());
     }
 }

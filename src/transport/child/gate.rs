@@ -88,25 +88,20 @@ mod tests {
         assert_eq!(outcome.unwrap_err(), "shut");
     }
 
-    /// Real children: a group that exists, and one of whose death the test can hear.
     #[cfg(unix)]
-    #[test]
-    fn what_starts_while_the_gate_is_shut_is_killed_and_given_back_to_be_reaped() {
-        use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+    #[tokio::test]
+    async fn what_starts_while_the_gate_is_shut_is_killed_and_given_back_to_be_reaped() {
+        use std::os::unix::process::ExitStatusExt as _;
 
         let gate = Gate::default();
         let start = || {
-            #[expect(clippy::disallowed_methods, reason = "a child without a runtime")]
-            let child = std::process::Command::new("sleep")
-                .arg("30")
-                .process_group(0)
-                .spawn()
-                .unwrap();
+            #[expect(clippy::disallowed_methods, reason = "a child of the test's own")]
+            let mut command = tokio::process::Command::new("sleep");
+            command.arg("30");
             gate.shut();
-            let group = Arc::new(ProcessGroup::led_by(child.id()));
-            Ok::<_, &str>((child, group))
+            ProcessGroup::start(command).map(|(child, group)| (child, Arc::new(group)))
         };
-        let (mut child, _group) = gate.pass(start, || "shut").unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        let (mut child, _group) = gate.pass(start, || std::io::ErrorKind::Other.into()).unwrap();
+        assert_eq!(child.wait().await.unwrap().signal(), Some(9));
     }
 }

@@ -1,4 +1,5 @@
-//! Starting a child: from a plan to a running process with three pipes, in a process group of its own.
+//! Starting a child: from a plan to a running process with three pipes, in a process group of its own. The one home of
+//! starting servers.
 
 use std::io;
 use std::path::Path;
@@ -6,9 +7,10 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 
 use super::env::environment;
-use super::{Gate, ProcessGroup};
+use super::{Gate, ProcessGroup, starter};
 use crate::error::{Error, ErrorCode, Result};
 
 /// What to start. The values of `args` and `env` may be secret and are in no message.
@@ -28,10 +30,16 @@ impl Launch {
     pub(super) async fn start(&self, gate: Arc<Gate>) -> Result<(Child, Arc<ProcessGroup>)> {
         let plan = self.clone();
         let shut = || Error::new(ErrorCode::Closed, "the toolset was closed while its server was started");
-        let started = tokio::task::spawn_blocking(move || gate.pass(|| plan.start_blocking(), shut)).await;
-        started.unwrap_or_else(|error| {
-            Err(Error::new(ErrorCode::Unavailable, "the thread that starts a child failed").with_source(error))
-        })
+        let runtime = Handle::current();
+        let starting = starter::run(move || {
+            let _entered = runtime.enter();
+            gate.pass(|| plan.start_blocking(), shut)
+        });
+        let failed = "the thread that starts a child failed";
+        let started = starting.map_err(|error| unavailable(failed.to_owned()).with_source(error))?;
+        started
+            .await
+            .unwrap_or_else(|error| Err(unavailable(failed.to_owned()).with_source(error)))
     }
 
     fn start_blocking(&self) -> Result<(Child, Arc<ProcessGroup>)> {
@@ -49,11 +57,8 @@ impl Launch {
                 }
             }
         }
-        let child = self.command().spawn().map_err(|error| self.explain(error))?;
-        let leader = child
-            .id()
-            .ok_or_else(|| unavailable("the child ended before it was known".to_owned()))?;
-        Ok((child, Arc::new(ProcessGroup::led_by(leader))))
+        let (child, group) = ProcessGroup::start(self.command()).map_err(|error| self.explain(error))?;
+        Ok((child, Arc::new(group)))
     }
 
     fn command(&self) -> Command {
@@ -70,8 +75,6 @@ impl Launch {
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
-        #[cfg(unix)]
-        command.process_group(0);
         command
     }
 

@@ -5,8 +5,11 @@ mod env;
 mod gate;
 mod group;
 mod launch;
+mod starter;
 mod stderr;
 mod stop;
+#[cfg(unix)]
+mod watchdog;
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -233,6 +236,11 @@ impl Transport for ChildTransport {
 
     async fn close(mut self) {
         self.stop().await;
+        let patience = self.clock.sleep_until(self.clock.now() + limits::STOP_GRACE);
+        tokio::select! {
+            () = self.group.release() => {}
+            () = patience => {}
+        }
         // Its last words, which may be without a line end, are offered as well. Somebody else may hold the pipe open.
         if !self.stderr_drain.is_finished() {
             let patience = self.clock.sleep_until(self.clock.now() + limits::EXIT_DRAIN);
