@@ -30,6 +30,18 @@ export {
 // What is told beside results.
 export type { Diagnostic, McpLog, McpProgress, McpToolsetEvents } from './dist/index.js';
 
+// Resources and prompts.
+export type {
+  McpCompletion,
+  McpListedPrompt,
+  McpListedResource,
+  McpListedResourceTemplate,
+  McpPromptResult,
+  McpPrompts,
+  McpReadResult,
+  McpResources,
+} from './dist/index.js';
+
 // What servers ask.
 export type {
   McpContent,

@@ -29,6 +29,10 @@ export declare class NativeToolset {
   catalogue(): string | null
   /** Calls a tool by its projected name with the JSON text of its arguments. */
   call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, bearer?: string | undefined | null): void
+  /** Asks for resources, prompts or completions: a method of the protocol, the server, and the JSON text of the params. */
+  ask(id: number, method: string, server: string | undefined | null, params: string): void
+  /** Gives up what was asked for, which then ends as aborted unless it has ended already. */
+  cancelAsk(id: number): void
   /** Answers a question: with a credential, with why there is none, or with nothing. */
   answer(id: number, credential?: string | undefined | null, problem?: string | undefined | null): void
   /** The head of the answer to the request `id`: its headers are names and values in turn, a character for each byte. */

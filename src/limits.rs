@@ -47,7 +47,21 @@ pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(300);
 /// How often in a row the stream that a server offers may fail before it is given up.
 pub(crate) const MAX_STREAM_FAILURES: u32 = 8;
 
+/// How often the wait between two tries doubles.
+pub(crate) const MAX_BACKOFF_DOUBLINGS: u32 = 5;
+/// By what part of itself such a wait may be longer, by chance.
+pub(crate) const BACKOFF_JITTER: f64 = 0.25;
+/// After how long an open subscription counts as one that did not fail.
+pub(crate) const STEADY_SUBSCRIPTION: Duration = Duration::from_secs(60);
+/// The longest that a result is used again, whatever the server says.
+pub(crate) const LONGEST_CACHED: Duration = Duration::from_secs(24 * 60 * 60);
+
 // Client: sizes and counts.
+
+/// How many results of one server are kept for using them again.
+pub(crate) const MAX_CACHED_RESULTS: usize = 256;
+/// How many bytes they may take together.
+pub(crate) const MAX_CACHED_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many messages of a remote server may wait to be handled; its replies are read no further meanwhile.
 pub(crate) const MAX_QUEUED_MESSAGES: usize = 256;

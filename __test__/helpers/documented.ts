@@ -39,12 +39,19 @@ export const options: string[] = Object.keys({
   onDiagnostic: true,
   onProgress: true,
   onStderr: true,
+  onLog: true,
+  sampling: true,
+  elicitation: true,
+  roots: true,
 } satisfies Record<keyof McpOptions, true>);
 
 export const toolsetMembers: string[] = Object.keys({
   tools: true,
   call: true,
   servers: true,
+  resources: true,
+  prompts: true,
+  on: true,
   reconciled: true,
   unref: true,
   close: true,

@@ -7,6 +7,7 @@ import { connect } from '../helpers/connect.js';
 import { mcpError, rejection } from '../helpers/errors.js';
 import { http, over, overBoth } from '../helpers/remote.js';
 import { textResult, toolEntry } from '../helpers/scripted.js';
+import { timed, until } from '../helpers/until.js';
 
 const META = 'io.modelcontextprotocol/';
 
@@ -208,6 +209,99 @@ overBoth((stack) => {
       },
     };
 
+    it('asks the handler, and is sent again with the answer, the state and a new id', async () => {
+      const state = 'v1.c2VhbGVk "quoted" ✓';
+      const server = await statelessServer({
+        tools: {
+          book: ({ count, params, result, text }) => {
+            if (count === 1)
+              result({ resultType: 'input_required', requestState: state, inputRequests: { berth: question } });
+            else text(JSON.stringify([params.inputResponses, params.requestState, params.arguments]));
+          },
+        },
+      });
+      const asked: unknown[] = [];
+      const { toolset } = await connect([http(server.url)], {
+        ...over(stack),
+        elicitation: (request, { server: name }) => {
+          asked.push([request.message, name]);
+          return { action: 'accept', content: { berth: 12 } };
+        },
+      });
+
+      const result = JSON.parse(String(await toolset.call('srv__book', { port: 'Brest' }))) as unknown;
+      expect(result).toEqual([{ berth: { action: 'accept', content: { berth: 12 } } }, state, { port: 'Brest' }]);
+      expect(asked).toEqual([['Which?', 'srv']]);
+      const [first, second] = server.seen('tools/call');
+      expect(second?.message.id).not.toBe(first?.message.id);
+      expect(first?.message.params._meta[`${META}clientCapabilities`]).toMatchObject({
+        elicitation: expect.any(Object),
+      });
+      expect(first?.message.params).not.toHaveProperty('requestState');
+    });
+
+    it('gathers all that is asked before it is sent again', async () => {
+      const server = await statelessServer({
+        tools: {
+          t: ({ count, params, result, text }) => {
+            const inputRequests = {
+              a: question,
+              b: {
+                method: 'sampling/createMessage',
+                params: { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 10 },
+              },
+              c: { method: 'roots/list' },
+            };
+            if (count === 1) result({ resultType: 'input_required', inputRequests });
+            else text(JSON.stringify([params.inputResponses, 'requestState' in params]));
+          },
+        },
+      });
+      const { toolset } = await connect([http(server.url)], {
+        ...over(stack),
+        elicitation: () => ({ action: 'decline' }),
+        sampling: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'hello' } }),
+        roots: [{ uri: 'file:///work', name: 'work' }],
+      });
+
+      const [answers, hasState] = JSON.parse(String(await toolset.call('srv__t', {}))) as [
+        Record<string, unknown>,
+        boolean,
+      ];
+      expect(answers).toMatchObject({
+        a: { action: 'decline' },
+        b: { role: 'assistant', model: 'm', content: { type: 'text', text: 'hello' } },
+        c: { roots: [{ uri: 'file:///work', name: 'work' }] },
+      });
+      expect(hasState).toBe(false);
+      expect(server.seen('tools/call')).toHaveLength(2);
+    });
+
+    it('with nothing to ask is sent again at once, with the state alone', async () => {
+      const server = await statelessServer({
+        tools: {
+          t: ({ count, params, result, text }) => {
+            if (count < 3) result({ resultType: 'input_required', requestState: `s${count}` });
+            else text(params.requestState as string);
+          },
+        },
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+
+      await expect(toolset.call('srv__t', {})).resolves.toBe('s2');
+    });
+
+    it('without end is given up', async () => {
+      const server = await statelessServer({
+        tools: { t: ({ result }) => result({ resultType: 'input_required', requestState: 'again' }) },
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+      const { ms } = await timed(() => mcpError(toolset.call('srv__t', {}), 'invalid-response'));
+
+      expect(ms).toBeLessThan(5000);
+      expect(server.seen('tools/call').length).toBeLessThanOrEqual(20);
+    });
+
     it.each<[string, unknown]>([
       ['what there is no handler for', { a: question }],
       ['what nobody knows', { a: { method: 'shell/run', params: {} } }],
@@ -220,6 +314,28 @@ overBoth((stack) => {
       expect(await rejection(toolset.call('srv__t', {}))).toMatchObject({ name: 'McpError' });
       expect(server.seen('tools/call')).toHaveLength(1);
       expect(server.seen('tools/call')[0]?.message.params._meta[`${META}clientCapabilities`]).toEqual({});
+    });
+
+    it('ends when it is aborted while the handler thinks', async () => {
+      const server = await statelessServer({
+        tools: { t: ({ result }) => result({ resultType: 'input_required', inputRequests: { a: question } }) },
+      });
+      const controller = new AbortController();
+      let heard = false;
+      const { toolset } = await connect([http(server.url)], {
+        ...over(stack),
+        elicitation: (_request, { signal }) => {
+          signal.addEventListener('abort', () => (heard = true));
+          controller.abort();
+          return new Promise(() => {});
+        },
+      });
+
+      expect(await rejection(toolset.call('srv__t', {}, { signal: controller.signal }))).toMatchObject({
+        name: 'AbortError',
+      });
+      await until('the handler to hear of it', () => heard);
+      expect(server.seen('tools/call')).toHaveLength(1);
     });
   });
 });

@@ -17,6 +17,7 @@ import type {
   McpToolset,
   McpToolsetEvents,
 } from '../types/client.js';
+import { type AskServer, Prompts, Resources } from './features.js';
 import { FetchBridge } from './fetch-bridge.js';
 import { Handlers } from './handlers.js';
 import { Listeners } from './listeners.js';
@@ -113,6 +114,8 @@ function relay(inbox: Inbox): (events: NativeEvent[]) => void {
 class Toolset implements McpToolset {
   readonly tools: Record<string, AnyTool> = emptyTools();
   readonly reconciled: Promise<void> = Promise.resolve();
+  readonly resources: Resources;
+  readonly prompts: Prompts;
   readonly #options: McpOptions;
   readonly #inbox: Inbox = {};
   readonly #native: Connection;
@@ -129,6 +132,9 @@ class Toolset implements McpToolset {
     this.#native = new native.NativeToolset(relay(this.#inbox));
     if (options.fetch != null) this.#fetches = new FetchBridge(options.fetch, this.#native);
     this.#handlers = new Handlers(options, this.#native, (call) => this.#pending.get(call ?? 0)?.session);
+    const ask: AskServer = async (question) => this.#ask(question);
+    this.resources = new Resources(ask, (server) => this.#projectedName(server));
+    this.prompts = new Prompts(ask);
     this.#inbox.deliver = (events) => this.#deliver(events);
     killAtExit(this.#native);
   }
@@ -218,6 +224,26 @@ class Toolset implements McpToolset {
     return this.#call({ name, args, signals, toolCallId: context?.toolCallId, session: context?.session });
   };
 
+  /** The name by which a server is told of; itself where no server has it. */
+  #projectedName(server: string): string {
+    const named = this.servers().find(({ name, projectedName }) => name === server || projectedName === server);
+    return named?.projectedName ?? server;
+  }
+
+  async #ask({ method, server, params = {}, signal }: Parameters<AskServer>[0]): Promise<unknown> {
+    const what = `the request ${method}`;
+    const text = encodeArguments(method, params);
+    const signals = checkSignals([signal]);
+    for (const one of signals) throwIfAbortedIn(one, what);
+    this.#assertOpen('the request');
+    let id = 0;
+    const settled = this.#request((next) => {
+      id = next;
+      this.#native.ask(next, method, server, text);
+    });
+    return this.#settle(settled, signals, what, () => this.#native.cancelAsk(id));
+  }
+
   async #call(call: Call): Promise<unknown> {
     const { name, timeoutMs } = call;
     if (typeof name !== 'string') throw new McpError('invalid-arguments', 'the name of a tool must be a string');
@@ -235,10 +261,7 @@ class Toolset implements McpToolset {
       bearer = await this.#handlers.credential(server.server, call.session ?? this.#options.session);
       for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
     }
-    // Let go of: what the core would answer could not arrive any more.
-    if (this.#inbox.deliver === undefined) {
-      throw new McpError('closed', 'the toolset was closed before the call; its servers are unavailable');
-    }
+    this.#assertOpen('the call');
     const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
@@ -251,6 +274,23 @@ class Toolset implements McpToolset {
         progress: listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
       },
     );
+    return this.#settle(settled, signals, `the call of ${name}`, () => this.#native.cancel(id, name));
+  }
+
+  /** Let go of, the toolset could not hear what the core answers. */
+  #assertOpen(what: string): void {
+    if (this.#inbox.deliver === undefined) {
+      throw new McpError('closed', `the toolset was closed before ${what}; its servers are unavailable`);
+    }
+  }
+
+  /** Waits for the end of what was started; a signal gives it up. */
+  async #settle(
+    settled: Promise<NativeEvent>,
+    signals: AbortSignal[],
+    what: string,
+    cancel: () => void,
+  ): Promise<unknown> {
     let reason: unknown;
     const forget: (() => void)[] = [];
     try {
@@ -259,12 +299,12 @@ class Toolset implements McpToolset {
           onAbort(signal, (cause) => {
             reason = cause;
             // The reason stays here: it is no business of the server's.
-            this.#native.cancel(id, name);
+            cancel();
           }),
         );
       }
       const event = await settled;
-      if (event.kind === 'aborted') throw abortOf(reason, `the call of ${name}`);
+      if (event.kind === 'aborted') throw abortOf(reason, what);
       return JSON.parse(valueText(event)) as unknown;
     } finally {
       for (const unlisten of forget) unlisten();
@@ -318,6 +358,8 @@ class Toolset implements McpToolset {
     } else if (kind === 'changed') {
       const what = (text ?? '') as McpToolsetEvents['change']['what'];
       this.#listeners.tell('change', { server: event.server ?? '', what });
+    } else if (kind === 'updated') {
+      this.resources.updated(event.server ?? '', text ?? '');
     } else if (kind === 'status') {
       this.#listeners.tell('status', JSON.parse(text ?? '{}') as McpServerStatus);
     } else if (kind === 'fetch') {

@@ -17,7 +17,7 @@ export interface StdioServerConfig {
   cwd?: string;
   /** In place of {@link McpOptions.timeoutMs} for this server and its calls. */
   timeoutMs?: number;
-  /** In place of {@link McpOptions.protocol} for this server. Over stdio only the session era is spoken in this version. */
+  /** In place of {@link McpOptions.protocol} for this server. */
   protocol?: McpProtocol;
 }
 
@@ -344,6 +344,97 @@ export interface McpServerStatus {
   lastError: string | null;
 }
 
+/** A resource as its server lists it. */
+export interface McpListedResource {
+  /** The projected name of the server. */
+  server: string;
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number;
+  [member: string]: unknown;
+}
+
+/** A template of resources as its server lists it; `uriTemplate` is of RFC 6570. */
+export interface McpListedResourceTemplate {
+  /** The projected name of the server. */
+  server: string;
+  uriTemplate: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  [member: string]: unknown;
+}
+
+/** A prompt as its server lists it. */
+export interface McpListedPrompt {
+  /** The projected name of the server. */
+  server: string;
+  name: string;
+  title?: string;
+  description?: string;
+  arguments?: { name: string; title?: string; description?: string; required?: boolean }[];
+  [member: string]: unknown;
+}
+
+/** The protocol's `ReadResourceResult`. */
+export interface McpReadResult {
+  contents: { uri: string; mimeType?: string; text?: string; blob?: string; [member: string]: unknown }[];
+  [member: string]: unknown;
+}
+
+/** The protocol's `GetPromptResult`. */
+export interface McpPromptResult {
+  description?: string;
+  messages: { role: 'user' | 'assistant'; content: McpContent }[];
+  [member: string]: unknown;
+}
+
+/** The protocol's `CompleteResult`. */
+export interface McpCompletion {
+  completion: { values: string[]; total?: number; hasMore?: boolean };
+  [member: string]: unknown;
+}
+
+/**
+ * The resources of the connected servers. A server is named by its projected name, or by its configured one where no other
+ * server has it. Everything rejects as {@link McpToolset.call} does, with `invalid-arguments` for a name that no server has.
+ * What a server of the stateless era lets be kept (`ttlMs`) is not asked for again meanwhile.
+ */
+export interface McpResources {
+  /** All pages of one server, or of every server that announces resources; of those, one that fails is a diagnostic. */
+  list(server?: string): Promise<McpListedResource[]>;
+  /** The same for templates. */
+  templates(server?: string): Promise<McpListedResourceTemplate[]>;
+  read(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<McpReadResult>;
+  /**
+   * Calls the listener with the URI whenever the server says that the resource was updated. Resolves once the subscription
+   * stands, to a function that ends it. Rejects with `unavailable` where the server announces no subscriptions.
+   */
+  subscribe(server: string, uri: string, listener: (uri: string) => void): Promise<() => Promise<void>>;
+}
+
+/** The prompts of the connected servers, under the same rules. */
+export interface McpPrompts {
+  list(server?: string): Promise<McpListedPrompt[]>;
+  get(
+    server: string,
+    name: string,
+    args?: Record<string, string>,
+    options?: { signal?: AbortSignal },
+  ): Promise<McpPromptResult>;
+  /** Values for an argument of a prompt, or for a variable of a resource template. */
+  complete(
+    server: string,
+    ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string },
+    argument: { name: string; value: string },
+    context?: { arguments?: Record<string, string> },
+  ): Promise<McpCompletion>;
+}
+
 /** The connected servers of one `mcpTools` call. */
 export interface McpToolset {
   /**
@@ -351,6 +442,8 @@ export interface McpToolset {
    * tools change, the same map changes, and a copy that was made of it does not.
    */
   readonly tools: Record<string, AnyTool>;
+  readonly resources: McpResources;
+  readonly prompts: McpPrompts;
   /** Settles once every stored listing was checked; resolved already unless the toolset was rebuilt from storage. */
   readonly reconciled: Promise<void>;
   servers(): McpServerStatus[];

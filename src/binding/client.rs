@@ -13,6 +13,7 @@ use super::fetch::FetchDesk;
 use super::host::{Hears, JsListener, NativeEvent, Questions};
 use super::runtime;
 use crate::client::call::Call;
+use crate::client::features::{Ask, Feature};
 use crate::client::options::{Options, ServerConfig};
 use crate::client::toolset::Toolset;
 use crate::error::{Error, ErrorCode, Result};
@@ -123,6 +124,33 @@ impl NativeToolset {
         });
         if let Err(error) = started {
             self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error)));
+        }
+    }
+
+    /// Asks for resources, prompts or completions: a method of the protocol, the server, and the JSON text of the params.
+    #[napi(catch_unwind)]
+    pub fn ask(&self, id: i64, method: String, server: Option<String>, params: String) {
+        let asked = self.open_toolset().and_then(|toolset| {
+            let feature = Feature::parse(&method)
+                .ok_or_else(|| Error::new(ErrorCode::InvalidArguments, format!("nobody can ask for {method}")))?;
+            toolset.ask(Ask {
+                id: id.cast_unsigned(),
+                feature,
+                server,
+                params,
+            });
+            Ok(())
+        });
+        if let Err(error) = asked {
+            self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error)));
+        }
+    }
+
+    /// Gives up what was asked for, which then ends as aborted unless it has ended already.
+    #[napi(catch_unwind)]
+    pub fn cancel_ask(&self, id: i64) {
+        if let Some(toolset) = current(&self.toolset) {
+            toolset.cancel_ask(id.cast_unsigned());
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod filter;
 pub(crate) mod fingerprint;
 pub(crate) mod listing;
 pub(crate) mod output_schema;
+pub(crate) mod pages;
 pub(crate) mod project;
 pub(crate) mod schema_cost;
 pub(crate) mod snapshot;

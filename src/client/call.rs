@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::catalogue::Entry;
 use super::connection::Refused;
+use super::failure::{failure, unavailable};
 use super::result;
 use super::server::{Server, State};
 use super::shared::{Route, Shared, closed};
@@ -161,42 +162,7 @@ impl Shared {
                 Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
             },
             Ended::Cancelled => return CallEnd::Aborted,
-            Ended::Error(error) => {
-                let message = format!("{} was answered with error {}: {}", of(), error.code, error.message);
-                Error::new(ErrorCode::ServerError, message).with_data(error.to_json())
-            }
-            Ended::TimedOut { waited } => {
-                let message = format!(
-                    "{} timed out after {} ms; its outcome is unknown",
-                    of(),
-                    waited.as_millis()
-                );
-                Error::new(ErrorCode::Timeout, message)
-            }
-            Ended::TooLong { bytes } => {
-                let message = format!("{} was answered with {bytes} bytes, more than `maxMessageBytes`", of());
-                Error::new(ErrorCode::TooLarge, message)
-            }
-            Ended::Failed(error)
-                if error.code() == ErrorCode::ConnectionLost && !error.message().contains("unknown") =>
-            {
-                let message = format!("{} failed: {error}; its outcome is unknown", of());
-                Error::new(error.code(), message)
-            }
-            Ended::Failed(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
-            Ended::Lost(error) => {
-                let message = format!("{} lost its connection: {error}; its outcome is unknown", of());
-                Error::new(ErrorCode::ConnectionLost, message)
-            }
-            Ended::Closed => {
-                let message = format!(
-                    "{} was under way when the toolset was closed; its outcome is unknown and the server unavailable",
-                    of()
-                );
-                Error::new(ErrorCode::Closed, message)
-            }
-            Ended::NotSent(error) => unavailable(server, &error),
-            Ended::Busy => busy(server),
+            ended => failure(ended, &of(), server),
         })
     }
 
@@ -261,21 +227,5 @@ fn not_published(tool: &str, server: &Server) -> Error {
     Error::new(
         ErrorCode::NotPublished,
         format!("MCP tool `{tool}` is no longer published by server `{server}`."),
-    )
-}
-
-fn busy(server: &Server) -> Error {
-    let name = json::quote(&server.config.name);
-    Error::new(
-        ErrorCode::Unavailable,
-        format!("MCP server {name} does not keep up: too much waits to be sent or answered"),
-    )
-}
-
-fn unavailable(server: &Server, cause: &Error) -> Error {
-    let name = json::quote(&server.config.name);
-    Error::new(
-        ErrorCode::Unavailable,
-        format!("MCP server {name} is unavailable: {cause}"),
     )
 }

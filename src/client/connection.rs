@@ -78,6 +78,8 @@ pub(super) enum Notice {
     ResourcesChanged,
     /// The resource of this URI.
     ResourceUpdated(String),
+    /// It honours subscriptions to the resources of these URIs.
+    Acknowledged(Vec<String>),
     /// Its connection is gone.
     Lost,
 }
@@ -249,6 +251,7 @@ impl Observer for Witness {
                 };
                 Notice::ResourceUpdated(uri)
             }
+            "notifications/subscriptions/acknowledged" => Notice::Acknowledged(acknowledged(params)),
             // The others are for features that this side did not ask for.
             _ => return,
         };
@@ -261,6 +264,16 @@ impl Observer for Witness {
         (self.context.hear)(Notice::Lost);
         lost
     }
+}
+
+/// The resources that an acknowledgement names.
+fn acknowledged(params: Option<&RawValue>) -> Vec<String> {
+    let filter = params
+        .and_then(|params| Object::parse(params.get()))
+        .and_then(|params| params.object("notifications"));
+    let uris = filter.and_then(|filter| filter.array("resourceSubscriptions"));
+    let text = |uri: &RawValue| json::string(uri.get()).map(Cow::into_owned);
+    uris.unwrap_or_default().into_iter().filter_map(text).collect()
 }
 
 impl Witness {

@@ -1,13 +1,17 @@
 //! The client that the seed describes: a set of servers, connected side by side and projected into one map of tools.
 
+mod cache;
 pub(crate) mod call;
 mod catalogue;
 mod connect;
 mod connection;
 mod discover;
 mod era;
+mod failure;
+pub(crate) mod features;
 mod handlers;
 mod inbound;
+mod listen;
 mod listing;
 mod notices;
 pub(crate) mod options;

@@ -15,10 +15,23 @@ impl Shared {
         match notice {
             // Told of once they were listed again.
             Notice::ToolsChanged => self.list_changed(index),
-            Notice::PromptsChanged => changed(Change::Prompts),
-            Notice::ResourcesChanged => changed(Change::Resources),
-            Notice::ResourceUpdated(uri) => self.listener.updated(&server.projected_name, uri),
-            Notice::Lost => self.tell_status(server),
+            Notice::PromptsChanged => {
+                server.cache.forget("prompts/");
+                changed(Change::Prompts);
+            }
+            Notice::ResourcesChanged => {
+                server.cache.forget("resources/");
+                changed(Change::Resources);
+            }
+            Notice::ResourceUpdated(uri) => {
+                server.cache.forget("resources/read");
+                self.listener.updated(&server.projected_name, uri);
+            }
+            Notice::Acknowledged(uris) => server.acknowledge(uris.into_iter()),
+            Notice::Lost => {
+                server.cache.forget("");
+                self.tell_status(server);
+            }
         }
     }
 

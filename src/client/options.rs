@@ -242,6 +242,10 @@ impl ServerConfig {
         }
     }
 
+    pub(super) const fn is_remote(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Remote(_))
+    }
+
     pub(super) const fn kind(&self) -> &'static str {
         match &self.endpoint {
             Endpoint::Stdio(_) => "stdio",

@@ -1,10 +1,13 @@
 //! One configured server of a toolset, with what is known about it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::cache::Cache;
 use super::catalogue::Listed;
 use super::connection::{Connection, Figures};
+use super::listen::Subscription;
 use super::options::ServerConfig;
 use super::relist::Relisting;
 use crate::driver::Ended;
@@ -22,6 +25,9 @@ pub(super) struct Server {
     pub(super) relisting: Relisting,
     pub(super) figures: Figures,
     pub(super) credentials: Mutex<Credentials>,
+    pub(super) cache: Cache,
+    /// By URI.
+    pub(super) subscriptions: Mutex<HashMap<String, Subscription>>,
 }
 
 /// What is known of the credentials of calls. They are secret, so that there is no `Debug`.
@@ -50,6 +56,10 @@ pub(super) struct Live {
 impl Server {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refused credentials are not tried again; others are.

@@ -1,7 +1,11 @@
 //! What every part of a toolset works with: its options, servers and routes, and who is told. It knows neither how servers
 //! are brought up nor how they are called.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 use super::catalogue::Catalogue;
 use super::connection::{Context, Tasks};
@@ -12,7 +16,7 @@ use crate::catalog::output_schema::OutputSchema;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode};
 use crate::host::http::HttpClient;
-use crate::host::{Clock, Listener};
+use crate::host::{CallId, Clock, Listener};
 use crate::protocol::wire::param_header::{self, ParamHeader};
 
 pub(super) struct Shared {
@@ -23,6 +27,10 @@ pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http: Option<Arc<dyn HttpClient>>,
     pub(super) tasks: Tasks,
+    /// What was asked for beside tools and is under way.
+    pub(super) asks: Mutex<HashMap<CallId, CancellationToken>>,
+    /// Counts requests of our own that have a name.
+    pub(super) own_requests: AtomicU64,
 }
 
 /// Where a call goes: the stored pair of server and remote name. A name is never split.
@@ -56,6 +64,10 @@ impl Route {
 }
 
 impl Shared {
+    pub(super) fn asks(&self) -> MutexGuard<'_, HashMap<CallId, CancellationToken>> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What a connection to this server tells its users.
     pub(super) fn context(self: &Arc<Self>, index: usize, server: &Server) -> Context {
         let shared = Arc::downgrade(self);

@@ -1,6 +1,7 @@
 //! The servers of one `mcpTools` call, together: connecting them side by side, the map from projected names to what they
 //! call, calling, and closing. Each server is isolated: what one does costs only itself.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
@@ -9,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::cache::Cache;
 use super::call::Call;
 use super::catalogue::Catalogue;
 use super::connect::{Attempt, Connected, Target};
@@ -29,7 +31,7 @@ use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
-pub(crate) struct Toolset(Arc<Shared>);
+pub(crate) struct Toolset(pub(super) Arc<Shared>);
 
 impl Toolset {
     /// Reads the configuration. Nothing is started yet. Without an HTTP client, remote servers get one of our own.
@@ -79,6 +81,8 @@ impl Toolset {
                     relisting: Relisting::default(),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
+                    cache: Cache::default(),
+                    subscriptions: Mutex::default(),
                 })
             })
             .collect();
@@ -96,6 +100,8 @@ impl Toolset {
             clock,
             http,
             tasks,
+            asks: Mutex::default(),
+            own_requests: AtomicU64::new(0),
         })))
     }
 
@@ -210,7 +216,7 @@ impl Shared {
             tasks: &self.tasks,
         };
         match attempt.run().await {
-            Ok(connected) => self.admit(server, connected),
+            Ok(connected) => self.admit(index, server, connected),
             Err(error) => {
                 let text = format!(
                     "MCP server {} is not available: {error}",
@@ -221,7 +227,7 @@ impl Shared {
         }
     }
 
-    fn admit(&self, server: &Server, connected: Connected) {
+    fn admit(self: &Arc<Self>, index: usize, server: &Server, connected: Connected) {
         self.take_listing(server, connected.walked);
         let live = Live {
             connection: connected.connection,
@@ -233,6 +239,7 @@ impl Shared {
             *state = State::Ready(live);
         }
         drop(state);
+        self.attend(index, server);
         self.tell_status(server);
     }
 

@@ -1,5 +1,6 @@
 //! How messages travel: the trait that the driver pumps, and what implements it. A transport knows no method and no id.
 
+pub(crate) mod backoff;
 pub(crate) mod child;
 pub(crate) mod clock;
 pub(crate) mod http;

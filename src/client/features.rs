@@ -1,0 +1,372 @@
+//! Resources, prompts and completions of the connected servers: what a caller asks for beside tools. A list of all servers
+//! is asked of those that announce it, side by side, and one that fails costs only itself.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::cache::Key;
+use super::connection::Refused;
+use super::failure::{failure, unavailable};
+use super::server::{Server, State};
+use super::shared::{Shared, closed};
+use super::toolset::Toolset;
+use crate::catalog::pages::Pages;
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::driver::{Ended, Waiter};
+use crate::error::{Error, ErrorCode, Result};
+use crate::host::{CallEnd, CallId, Question, QuestionKind};
+use crate::json::{self, Object};
+use crate::protocol::message::{Mirror, Params};
+use crate::protocol::peer::{ProgressUse, Request};
+use crate::protocol::revision::Era;
+
+/// One thing to ask for, as the facade hands it over.
+pub(crate) struct Ask {
+    pub(crate) id: CallId,
+    pub(crate) feature: Feature,
+    /// By its projected or configured name; nothing asks all servers, where the feature is a list.
+    pub(crate) server: Option<String>,
+    /// JSON text of an object: the params of the request.
+    pub(crate) params: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    Resources,
+    Templates,
+    Prompts,
+    Read,
+    Prompt,
+    Complete,
+    Subscribe,
+    Unsubscribe,
+}
+
+impl Feature {
+    pub(crate) fn parse(method: &str) -> Option<Self> {
+        const ALL: [Feature; 8] = [
+            Feature::Resources,
+            Feature::Templates,
+            Feature::Prompts,
+            Feature::Read,
+            Feature::Prompt,
+            Feature::Complete,
+            Feature::Subscribe,
+            Feature::Unsubscribe,
+        ];
+        ALL.into_iter().find(|feature| feature.method() == method)
+    }
+
+    pub(super) const fn method(self) -> &'static str {
+        match self {
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+            Self::Read => "resources/read",
+            Self::Prompt => "prompts/get",
+            Self::Complete => "completion/complete",
+            Self::Subscribe => "resources/subscribe",
+            Self::Unsubscribe => "resources/unsubscribe",
+        }
+    }
+
+    /// What a server announces that has it.
+    const fn capability(self) -> &'static str {
+        match self {
+            Self::Resources | Self::Templates | Self::Read | Self::Subscribe | Self::Unsubscribe => "resources",
+            Self::Prompts | Self::Prompt => "prompts",
+            Self::Complete => "completions",
+        }
+    }
+
+    /// Where a page has its entries; nothing for what is no list.
+    const fn entries(self) -> Option<&'static str> {
+        match self {
+            Self::Resources => Some("resources"),
+            Self::Templates => Some("resourceTemplates"),
+            Self::Prompts => Some("prompts"),
+            _ => None,
+        }
+    }
+
+    /// The member that an answer has to have, and whether it is an array.
+    const fn answer(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::Read => Some(("contents", true)),
+            Self::Prompt => Some(("messages", true)),
+            Self::Complete => Some(("completion", false)),
+            _ => None,
+        }
+    }
+
+    /// The member of the params that headers repeat.
+    const fn named_by(self) -> Option<&'static str> {
+        match self {
+            Self::Read => Some("uri"),
+            Self::Prompt => Some("name"),
+            _ => None,
+        }
+    }
+
+    const fn is_cached(self) -> bool {
+        matches!(self, Self::Resources | Self::Templates | Self::Prompts | Self::Read)
+    }
+}
+
+impl Toolset {
+    /// Asks in a task of its own; the listener hears of the end.
+    pub(crate) fn ask(&self, ask: Ask) {
+        let shared = Arc::clone(&self.0);
+        let id = ask.id;
+        let given_up = CancellationToken::new();
+        self.0.asks().insert(id, given_up.clone());
+        self.0.tasks.spawn(async move {
+            let end = tokio::select! {
+                () = shared.tasks.closing.cancelled() => CallEnd::Failed(closed("before it was answered")),
+                () = given_up.cancelled() => {
+                    for server in &shared.servers {
+                        if let State::Ready(live) = &*server.state() {
+                            live.connection.cancel(id);
+                        }
+                    }
+                    CallEnd::Aborted
+                }
+                outcome = shared.answer(&ask) => outcome.map_or_else(CallEnd::Failed, CallEnd::Value),
+            };
+            shared.asks().remove(&id);
+            shared.listener.settled(id, end);
+        });
+    }
+
+    /// Gives up what was asked for, if it is still under way.
+    pub(crate) fn cancel_ask(&self, id: CallId) {
+        if let Some(given_up) = self.0.asks().get(&id) {
+            given_up.cancel();
+        }
+    }
+}
+
+impl Shared {
+    async fn answer(self: &Arc<Self>, ask: &Ask) -> Result<String> {
+        let Some(name) = &ask.server else {
+            return self.list_all(ask).await;
+        };
+        let (index, server) = self.find(name)?;
+        match ask.feature {
+            feature if feature.entries().is_some() => Ok(format!("[{}]", self.list(server, feature, ask.id).await?)),
+            Feature::Subscribe | Feature::Unsubscribe => {
+                let uri = Object::parse(&ask.params)
+                    .and_then(|params| params.string("uri").map(std::borrow::Cow::into_owned));
+                let uri = uri.ok_or_else(|| Error::new(ErrorCode::InvalidArguments, "the uri must be a string"))?;
+                if ask.feature == Feature::Subscribe {
+                    self.subscribe(index, server, uri, ask.id).await?;
+                } else {
+                    self.unsubscribe(server, &uri, ask.id).await?;
+                }
+                Ok("null".to_owned())
+            }
+            feature => {
+                let result = self.fetch(server, feature, &ask.params, ask.id).await?;
+                check(&result, feature).map_err(|problem| {
+                    let code = ErrorCode::InvalidResponse;
+                    Error::new(code, format!("{} failed: {problem}", described(feature, server)))
+                })?;
+                Ok(result.get().to_owned())
+            }
+        }
+    }
+
+    async fn list_all(&self, ask: &Ask) -> Result<String> {
+        if ask.feature.entries().is_none() {
+            return Err(Error::new(
+                ErrorCode::InvalidArguments,
+                "the name of a server must be a string",
+            ));
+        }
+        let lists = self.servers.iter().map(|server| async move {
+            let list = self.list(server, ask.feature, ask.id).await;
+            list.unwrap_or_else(|error| {
+                // Those that never came up were told of then.
+                if error.code() != ErrorCode::Unavailable {
+                    let name = &server.config.name;
+                    self.tell(server, Diagnostic::new(Rule::ConnectionFailure, name, error.message()));
+                }
+                String::new()
+            })
+        });
+        let lists = futures_util::future::join_all(lists).await;
+        let lists: Vec<_> = lists.into_iter().filter(|list| !list.is_empty()).collect();
+        Ok(format!("[{}]", lists.join(",")))
+    }
+
+    /// The entries of one server, as JSON texts separated by commas; none where it does not announce any.
+    async fn list(&self, server: &Server, feature: Feature, id: CallId) -> Result<String> {
+        let announces = match &*server.state() {
+            State::Ready(live) => live.established.announces(feature.capability()),
+            // The request says why there is no answer.
+            _ => true,
+        };
+        if !announces {
+            return Ok(String::new());
+        }
+        let limits = self.options.listing;
+        let mut pages = Pages::new(&server.projected_name, feature.entries().unwrap_or_default(), limits);
+        let mut params = Params::new();
+        loop {
+            let result = self.fetch(server, feature, &params.object(), id).await?;
+            let next = pages
+                .add(&result)
+                .map_err(|error| Error::new(error.code(), format!("{} failed: {error}", described(feature, server))))?;
+            match next {
+                Some(cursor) => params = Params::new().text("cursor", &cursor),
+                None => return Ok(pages.entries()),
+            }
+        }
+    }
+
+    /// The result of one request, from the server or from what it lets be kept.
+    async fn fetch(&self, server: &Server, feature: Feature, params: &str, id: CallId) -> Result<Box<RawValue>> {
+        let bearer = self.bearer(server).await?;
+        let key = Key {
+            method: feature.method(),
+            params: params.to_owned(),
+            bearer: bearer.clone(),
+        };
+        if let Some(result) = server.cache.get(&key, self.clock.now()) {
+            return Ok(result);
+        }
+        let epoch = server.cache.epoch();
+        let (ended, era) = self.request(server, feature, params, bearer, id).await?;
+        match ended {
+            Ended::Result(result) => {
+                if feature.is_cached() && era == Era::Stateless {
+                    server.cache.put(key, &result, self.clock.now(), epoch);
+                }
+                Ok(result)
+            }
+            ended => Err(failure(ended, &described(feature, server), server)),
+        }
+    }
+
+    /// Asks for the credential that goes with a request.
+    pub(super) async fn bearer(&self, server: &Server) -> Result<Option<String>> {
+        if !server.config.is_remote() {
+            return Ok(None);
+        }
+        let question = Question {
+            kind: QuestionKind::Credential,
+            server: server.config.name.clone(),
+            during: None,
+            text: String::new(),
+        };
+        let bearer = self.listener.ask(question).await?;
+        if let Some(bearer) = &bearer {
+            server.redactor.learn(bearer);
+        }
+        server.check_credentials(bearer.as_deref())?;
+        Ok(bearer)
+    }
+
+    pub(super) async fn request(
+        &self,
+        server: &Server,
+        feature: Feature,
+        params: &str,
+        bearer: Option<String>,
+        id: CallId,
+    ) -> Result<(Ended, Era)> {
+        let object = Object::parse(params).unwrap_or_default();
+        let mut members = Params::new();
+        for (key, value) in object.members() {
+            members = members.entry(key, value.get());
+        }
+        let name = feature.named_by().and_then(|member| object.string(member));
+        let (tell, told) = oneshot::channel();
+        let request = Request {
+            method: feature.method(),
+            params: members,
+            patience: self.patience(server),
+            key: Some(id),
+            progress: ProgressUse::None,
+            mirror: Mirror {
+                name: name.map(std::borrow::Cow::into_owned),
+                params: Vec::new(),
+                bearer: bearer.clone(),
+            },
+            may_ask: matches!(feature, Feature::Read | Feature::Prompt),
+            waiter: Box::new(move |ended| drop(tell.send(ended))) as Waiter,
+        };
+        let (sent, era) = {
+            let state = server.state();
+            match &*state {
+                State::Ready(live) => (live.connection.request(request), live.established.revision.era()),
+                state => return Err(not_ready(server, state)),
+            }
+        };
+        let ended = match sent {
+            Ok(()) => told.await.unwrap_or(Ended::Closed),
+            Err((Refused::Busy, _)) => Ended::Busy,
+            Err((Refused::Gone(Some(error)), _)) => Ended::NotSent(error),
+            Err((Refused::Gone(None), _)) => Ended::Closed,
+        };
+        server.note_credentials(&ended, bearer);
+        Ok((ended, era))
+    }
+
+    /// A server by its projected name, or by its configured one where that is only one's.
+    fn find(&self, name: &str) -> Result<(usize, &Server)> {
+        let mut named = self
+            .servers
+            .iter()
+            .enumerate()
+            .filter(|(_, server)| server.projected_name == name || server.config.name == name);
+        match (named.next(), named.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(Error::new(
+                ErrorCode::InvalidArguments,
+                format!("there is no server named {}", json::quote(name)),
+            )),
+            (Some(_), Some(_)) => Err(Error::new(
+                ErrorCode::InvalidArguments,
+                format!(
+                    "there are several servers named {}: use the projected name of the one that is meant",
+                    json::quote(name)
+                ),
+            )),
+        }
+    }
+}
+
+fn not_ready(server: &Server, state: &State) -> Error {
+    match state {
+        State::Closed => closed("before it was asked"),
+        State::Unavailable(error) => unavailable(server, error),
+        State::Connecting | State::Ready(_) => Error::new(ErrorCode::Unavailable, "the toolset is still connecting"),
+    }
+}
+
+fn check(result: &RawValue, feature: Feature) -> Result<(), String> {
+    let Some((member, is_array)) = feature.answer() else {
+        return Ok(());
+    };
+    let object = Object::parse(result.get()).ok_or("it answered with no object")?;
+    let is_there = if is_array {
+        object.array(member).is_some()
+    } else {
+        object.object(member).is_some()
+    };
+    is_there
+        .then_some(())
+        .ok_or_else(|| format!("it answered without `{member}`"))
+}
+
+pub(super) fn described(feature: Feature, server: &Server) -> String {
+    format!(
+        "`{}` of MCP server {}",
+        feature.method(),
+        json::quote(&server.config.name)
+    )
+}
