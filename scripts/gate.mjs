@@ -27,7 +27,12 @@ await main(async () => {
   await steps.step('napi create-npm-dirs', createNpmDirs);
   await steps.step('clean tree', () => cleanTree(before));
 
-  const needBuild = [...typedChecks, { name: 'npm test', run: npmTest }, ...packageChecks];
+  const needBuild = [
+    ...typedChecks,
+    { name: 'npm test', run: () => npmRun('test') },
+    { name: 'conformance of the client', run: () => npmRun('run', 'conformance:client') },
+    ...packageChecks,
+  ];
   for (const check of needBuild) {
     if (built) await steps.step(check.name, check.run);
     else steps.skip(check.name, notBuilt);
@@ -36,9 +41,10 @@ await main(async () => {
   return steps.finish();
 });
 
-async function npmTest() {
+/** A script of this package that ends with its counts. */
+async function npmRun(...args) {
   const [npm, first] = npmCommand();
-  const { code, output } = await run(npm, [...first, 'test']);
+  const { code, output } = await run(npm, [...first, ...args]);
   return settle(fromLine(output), code);
 }
 

@@ -64,6 +64,7 @@ describe('what the gate adds up', () => {
     const counts = add(none, one(true), { passed: 40, failed: 2, skipped: 1 });
     expect(line(counts)).toBe('41 passed, 2 failed, 1 skipped');
     expect(fromLine(`${line(none)}\nnoise\n${line(counts)}\n`)).toEqual(counts);
+    expect(fromLine('13 passed, 1 failed\n')).toEqual({ passed: 13, failed: 1, skipped: 0 });
     expect(fromLine('nothing')).toBeUndefined();
   });
 });

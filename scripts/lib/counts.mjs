@@ -22,10 +22,10 @@ export function line({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
-/** The same line out of a program's output, the last one winning. */
+/** The same line out of a program's output, the last one winning; one that skips nothing may leave that out. */
 export function fromLine(output) {
-  const found = [...plain(output).matchAll(/^(\d+) passed, (\d+) failed, (\d+) skipped$/gm)].at(-1);
-  return found && { passed: Number(found[1]), failed: Number(found[2]), skipped: Number(found[3]) };
+  const found = [...plain(output).matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1);
+  return found && { passed: Number(found[1]), failed: Number(found[2]), skipped: Number(found[3] ?? 0) };
 }
 
 /** `Summary [ 0.005s] 12 tests run: 10 passed (1 slow), 2 failed, 3 skipped` */
