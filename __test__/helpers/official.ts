@@ -24,9 +24,9 @@ export function rmcpServer(mode: 'session' | 'stateless' | 'both'): Promise<stri
   return started(program, [mode]);
 }
 
-/** Builds that server, which takes a minute or two the first time. */
+/** Builds that server, which takes a minute or two the first time; `npm test` has done it before. */
 export async function buildRmcpServer(): Promise<void> {
-  const child = spawn('cargo', ['build', '--locked', '--quiet'], {
+  const child = spawn('cargo', ['build', '--locked', '--quiet', '--target-dir', 'target'], {
     cwd: rmcpFolder,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -130,6 +130,14 @@ export async function ensureFacade({ force = false } = {}) {
   write(stampPath, { inputs, outputs: digest(files('dist')) });
 }
 
+/** A program of a folder with a manifest of its own, built for tests; cargo knows whether there is anything to do. */
+export async function ensureCargoBuild(folder, what) {
+  await checkRust();
+  await withHeartbeat(`building ${what}`, () =>
+    must('cargo', ['build', '--locked', '--quiet', '--target-dir', 'target'], { cwd: join(root, folder) }),
+  );
+}
+
 /** The profile of the addon that lies in `native/`, for scripts that print it. */
 export function builtProfile() {
   return parse(read(join(root, 'native', '.addon-stamp.json')))?.profile;
