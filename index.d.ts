@@ -58,5 +58,5 @@ export { AbortError, McpError } from './dist/index.js';
 export type { McpErrorCode } from './dist/index.js';
 
 // Stores.
-export { createMemoryMcpConnectionStore } from './dist/index.js';
-export type { McpConnectionStore, PersistedServer, PersistedTool } from './dist/index.js';
+export { createMemoryMcpConnectionStore, createSqliteMcpConnectionStore } from './dist/index.js';
+export type { McpConnectionStore, McpSqlStorage, PersistedServer, PersistedTool } from './dist/index.js';

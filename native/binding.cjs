@@ -836,6 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeMemoryStore = nativeBinding.NativeMemoryStore
+module.exports.NativeSqliteStore = nativeBinding.NativeSqliteStore
 module.exports.NativeToolset = nativeBinding.NativeToolset
 module.exports.NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS = nativeBinding.NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS
 module.exports.NATIVE_MCP_DESCRIBE_TOOL = nativeBinding.NATIVE_MCP_DESCRIBE_TOOL
@@ -845,4 +846,9 @@ module.exports.NativeErrorCode = nativeBinding.NativeErrorCode
 module.exports.nativeEstimateTokens = nativeBinding.nativeEstimateTokens
 module.exports.NativeEventKind = nativeBinding.NativeEventKind
 module.exports.nativeIsProviderLegalToolName = nativeBinding.nativeIsProviderLegalToolName
+module.exports.nativeSql = nativeBinding.nativeSql
+module.exports.nativeSqlMissing = nativeBinding.nativeSqlMissing
+module.exports.nativeSqlRow = nativeBinding.nativeSqlRow
+module.exports.nativeSqlSave = nativeBinding.nativeSqlSave
+module.exports.nativeSqlTrusted = nativeBinding.nativeSqlTrusted
 module.exports.nativeVersion = nativeBinding.nativeVersion

@@ -15,6 +15,23 @@ export declare class NativeMemoryStore {
   list(): string
   save(row: string): NativeReply
   remove(id: string): void
+  /** The trusted definitions of a row, as a JSON array. */
+  trusted(id: string): string | null
+}
+
+/** A store on a file, which is opened by the first that is asked of it. */
+export declare class NativeSqliteStore {
+  constructor(path: string)
+  /** Why the path is none. */
+  refusal(): NativeFailure | null
+  /** All rows, as a JSON array. */
+  list(): Promise<NativeReply>
+  save(row: string): Promise<NativeReply>
+  remove(id: string): Promise<NativeReply>
+  /** The trusted definitions of a row, as a JSON array. */
+  trusted(id: string): Promise<NativeReply>
+  /** Closes the file behind everything that was asked before. */
+  close(): Promise<NativeReply>
 }
 
 /** The toolset behind a handle of the facade. From the start it keeps the process alive, until `unref` or `release`. */
@@ -99,5 +116,42 @@ export interface NativeReply {
   failure?: NativeFailure
 }
 
+export declare function nativeSql(): NativeSql
+
+/** Statements without a decision in them. */
+export interface NativeSql {
+  /** Give the columns that the two tables have. */
+  columns: Array<string>
+  list: string
+  stored: string
+  trusted: string
+  /** To be executed in turn. */
+  remove: Array<string>
+}
+
+/** The statements that bring tables of these columns up to date. */
+export declare function nativeSqlMissing(servers: Array<string>, trusted: Array<string>): Array<string>
+
+/** A row from its six cells, as JSON text. */
+export declare function nativeSqlRow(cells: Array<string | undefined | null>): NativeReply
+
+/** The statements that save a row; with what is stored of it, where something is. */
+export declare function nativeSqlSave(row: string, isStored: boolean, tools?: string | undefined | null, fingerprints?: string | undefined | null): NativeWrites
+
+/** The trusted definitions among what is stored, as a JSON array. */
+export declare function nativeSqlTrusted(tools?: string | undefined | null, fingerprints?: string | undefined | null): string | null
+
 /** The version that the binary was built as; the package's must be the same. */
 export declare function nativeVersion(): string
+
+/** A statement and its values. */
+export interface NativeWrite {
+  sql: string
+  values: Array<string | undefined | null>
+}
+
+/** The statements that save a row, to be executed in turn; or why it is none. */
+export interface NativeWrites {
+  writes: Array<NativeWrite>
+  failure?: NativeFailure
+}

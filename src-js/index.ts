@@ -9,7 +9,7 @@ export {
   DEFAULT_DISCLOSURE_BUDGET_TOKENS,
   MCP_DESCRIBE_TOOL,
 } from './client/prompt.js';
-export { createMemoryMcpConnectionStore } from './client/stores.js';
+export { createMemoryMcpConnectionStore, createSqliteMcpConnectionStore } from './client/stores.js';
 export { AbortError, McpError } from './errors.js';
 export type { McpErrorCode } from './errors.js';
 export type {
@@ -39,6 +39,7 @@ export type {
   McpSamplingResult,
   McpServerConfig,
   McpServerStatus,
+  McpSqlStorage,
   McpToolCallOptions,
   McpToolDenied,
   McpToolset,

@@ -189,6 +189,15 @@ pub(crate) const ZSTD_WINDOW_LOG: u32 = 23;
 /// How many credentials that were given later are looked for in a server's text.
 pub(crate) const LEARNED_CREDENTIALS: usize = 16;
 
+// Stores.
+
+/// How long a store waits for another process that holds the lock of its file.
+pub(crate) const STORE_LOCK_WAIT: Duration = Duration::from_secs(5);
+/// How long it pauses between two attempts where SQLite does not wait by itself.
+pub(crate) const STORE_LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// How many operations of one store may wait for its file; one more is refused.
+pub(crate) const MAX_QUEUED_STORE_WORK: usize = 4_096;
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

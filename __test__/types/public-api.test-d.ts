@@ -7,6 +7,7 @@ import {
   composeMcpSystemPrompt,
   createMemoryMcpConnectionStore,
   DEFAULT_DISCLOSURE_BUDGET_TOKENS,
+  createSqliteMcpConnectionStore,
   type Diagnostic,
   estimateTokens,
   isProviderLegalToolName,
@@ -16,6 +17,7 @@ import {
   type McpErrorCode,
   type McpOptions,
   type McpServerConfig,
+  type McpSqlStorage,
   mcpTools,
   type McpToolCallOptions,
   type McpToolDenied,
@@ -187,6 +189,21 @@ export function explain(error: unknown): string {
 // The store.
 
 expectTypeOf(createMemoryMcpConnectionStore()).toExtend<McpConnectionStore>();
+expectTypeOf(createMemoryMcpConnectionStore().trustedTools('x')).toExtend<unknown>();
+expectTypeOf(createSqliteMcpConnectionStore('rows.sqlite')).toEqualTypeOf<Required<McpConnectionStore>>();
+/** What a Durable Object has. */
+interface DurableObjectSql {
+  exec<T extends Record<string, ArrayBuffer | string | number | null>>(
+    query: string,
+    ...bindings: unknown[]
+  ): Cursor<T>;
+}
+interface Cursor<T> extends Iterable<T> {
+  one(): T;
+}
+declare const durableObjectSql: DurableObjectSql;
+expectTypeOf(durableObjectSql).toExtend<McpSqlStorage>();
+expectTypeOf(createSqliteMcpConnectionStore(durableObjectSql)).toExtend<McpConnectionStore>();
 export const store: McpConnectionStore = {
   list: () => [],
   async save(row) {

@@ -1,8 +1,9 @@
-// Connection stores, over the core's.
+// Connection stores, over the core's. Rows cross as JSON text.
 
+import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
-import { native, unwrap } from '../native.js';
-import type { McpConnectionStore, PersistedServer } from '../types/client.js';
+import { native, toError, unwrap } from '../native.js';
+import type { McpConnectionStore, McpSqlStorage, PersistedServer, PersistedTool } from '../types/client.js';
 
 /**
  * A store that lives as long as the process. A row is `id, name, type, url, tools, toolFingerprints`; other members are
@@ -12,13 +13,124 @@ import type { McpConnectionStore, PersistedServer } from '../types/client.js';
  * @example
  * const store = createMemoryMcpConnectionStore();
  */
-export function createMemoryMcpConnectionStore(): McpConnectionStore {
+export function createMemoryMcpConnectionStore(): McpConnectionStore &
+  Pick<Required<McpConnectionStore>, 'trustedTools'> {
   const rows = new native.NativeMemoryStore();
   return {
-    list: () => JSON.parse(rows.list()) as PersistedServer[],
+    list: () => parse(rows.list()) as PersistedServer[],
     save: (row) => void unwrap(rows.save(encodeRow(row))),
     remove: (id) => rows.remove(String(id)),
+    trustedTools: (id) => parseTools(rows.trusted(String(id))),
   };
+}
+
+/**
+ * A store in SQLite: on a file, which SQLite in this package opens, or in the database that an `exec` speaks to, such as
+ * the `ctx.storage.sql` of a Durable Object. Missing tables and columns are added.
+ *
+ * A file (or `':memory:'`) is opened off the JavaScript thread when it is needed first, and may be shared by several
+ * processes; `close()` lets it go. One that is damaged, locked or cannot be written rejects with an `McpError` of code
+ * `store` that names it, and is left as it is. Over an `exec` everything is done at once, and what that throws is the
+ * `cause`.
+ *
+ * Throws `invalid-option` for what is neither a path nor a storage.
+ *
+ * @example
+ * const store = createSqliteMcpConnectionStore('connections.sqlite');
+ * const toolset = await mcpTools(servers, { storage: store });
+ */
+export function createSqliteMcpConnectionStore(path: string): Required<McpConnectionStore>;
+export function createSqliteMcpConnectionStore(
+  storage: McpSqlStorage,
+): McpConnectionStore & Pick<Required<McpConnectionStore>, 'trustedTools'>;
+export function createSqliteMcpConnectionStore(target: string | McpSqlStorage): McpConnectionStore {
+  if (typeof target === 'string') return onFile(target);
+  if (typeof target === 'object' && target !== null && typeof target.exec === 'function') return overExec(target);
+  throw new McpError(
+    'invalid-option',
+    'a connection store needs the path of a file, or a storage with an exec function',
+  );
+}
+
+function onFile(path: string): Required<McpConnectionStore> {
+  const rows = new native.NativeSqliteStore(path);
+  const refusal = rows.refusal();
+  if (refusal != null) throw toError(refusal);
+  return {
+    list: async () => parse(unwrap(await rows.list())) as PersistedServer[],
+    save: async (row) => void unwrap(await rows.save(encodeRow(row))),
+    remove: async (id) => void unwrap(await rows.remove(String(id))),
+    trustedTools: async (id) => parseTools(unwrap(await rows.trusted(String(id)))),
+    close: async () => void unwrap(await rows.close()),
+  };
+}
+
+function overExec(storage: McpSqlStorage): ReturnType<typeof createMemoryMcpConnectionStore> {
+  const sql = native.nativeSql();
+  const run = (statement: string, ...values: unknown[]): Record<string, unknown>[] => {
+    try {
+      // To the end: some statements are only carried out while their rows are read.
+      return [...storage.exec(statement, ...values)];
+    } catch (cause) {
+      throw new McpError('store', `the storage of the connection store failed: ${describe(cause)}`, { cause });
+    }
+  };
+  const missing = (): string[] => {
+    const [servers = [], trusted = []] = sql.columns.map((columns) => run(columns).map(({ name }) => String(name)));
+    return native.nativeSqlMissing(servers, trusted);
+  };
+  const migrate = (): void => {
+    for (const statement of missing()) run(statement);
+  };
+  try {
+    migrate();
+  } catch {
+    // Somebody else may have added what was missing just then.
+    migrate();
+  }
+  return {
+    list: () =>
+      run(sql.list).map((cells) => {
+        const row = native.nativeSqlRow(COLUMNS.map((column) => cell(cells[column])));
+        return parse(unwrap(row)) as PersistedServer;
+      }),
+    save(row) {
+      const text = encodeRow(row);
+      const id = typeof row?.id === 'string' ? row.id : '';
+      const [stored] = run(sql.stored, id);
+      const { writes, failure } = native.nativeSqlSave(
+        text,
+        stored !== undefined,
+        cell(stored?.['tools']),
+        cell(stored?.['tool_fingerprints']),
+      );
+      if (failure != null) throw toError(failure);
+      for (const write of writes) run(write.sql, ...write.values);
+    },
+    remove(id) {
+      for (const statement of sql.remove) run(statement, String(id));
+    },
+    trustedTools(id) {
+      const [stored] = run(sql.trusted, String(id));
+      if (stored === undefined) return undefined;
+      return parseTools(native.nativeSqlTrusted(cell(stored['tools']), cell(stored['tool_fingerprints'])));
+    },
+  };
+}
+
+const COLUMNS = ['id', 'name', 'type', 'url', 'tools', 'tool_fingerprints'];
+
+/** A cell as the statements give them: text, or nothing. */
+function cell(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function parse(text: string | undefined): unknown {
+  return JSON.parse(text ?? 'null');
+}
+
+function parseTools(text: string | null | undefined): PersistedTool[] | undefined {
+  return text == null ? undefined : (parse(text) as PersistedTool[]);
 }
 
 function encodeRow(row: PersistedServer): string {

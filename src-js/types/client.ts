@@ -488,7 +488,15 @@ export interface PersistedServer {
 /** Where remote servers are remembered between processes. */
 export interface McpConnectionStore {
   list(): PersistedServer[] | Promise<PersistedServer[]>;
+  /** Inserts a row, or replaces the one of its id. A baseline that is recorded must stay. */
   save(row: PersistedServer): void | Promise<void>;
   remove(id: string): void | Promise<void>;
   close?(): void | Promise<void>;
+  /** The definitions behind the baseline of a row, for a person who wants to see what changed. */
+  trustedTools?(id: string): PersistedTool[] | undefined | Promise<PersistedTool[] | undefined>;
+}
+
+/** A database that speaks SQLite: what a Durable Object's `ctx.storage.sql` has, and a few lines make of any other driver. */
+export interface McpSqlStorage {
+  exec(query: string, ...bindings: unknown[]): Iterable<Record<string, unknown>>;
 }

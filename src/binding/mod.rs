@@ -11,4 +11,5 @@ mod host;
 mod names;
 mod reply;
 mod runtime;
+mod sql;
 mod store;

@@ -2,6 +2,9 @@
 //! a row means is `catalog`'s business.
 
 pub(crate) mod memory;
+pub(crate) mod sql;
+pub(crate) mod sqlite;
+mod trust;
 
 #[cfg(test)]
 mod tests;

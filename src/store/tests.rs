@@ -1,7 +1,14 @@
 //! What every store promises, run against each of them.
 
+use std::time::Duration;
+
+use rusqlite::Connection;
+
 use super::memory::MemoryStore;
-use crate::catalog::snapshot::{Fingerprints, PersistedServer, RemoteKind, decode_tools};
+use super::sql::{self, Stored};
+use super::sqlite::{Place, SqliteStore};
+use crate::catalog::fingerprint::Fingerprint;
+use crate::catalog::snapshot::{Fingerprints, PersistedServer, PersistedTool, RemoteKind, decode_tools, encode_tools};
 
 /// A store as these tests need it; rows are compared by their text.
 trait Subject: Sized {
@@ -9,6 +16,7 @@ trait Subject: Sized {
     fn save(&mut self, row: PersistedServer);
     fn remove(&mut self, id: &str);
     fn rows(&self) -> Vec<PersistedServer>;
+    fn trusted(&self, id: &str) -> Option<Vec<PersistedTool>>;
 }
 
 impl Subject for MemoryStore {
@@ -26,6 +34,88 @@ impl Subject for MemoryStore {
 
     fn rows(&self) -> Vec<PersistedServer> {
         self.list()
+    }
+
+    fn trusted(&self, id: &str) -> Option<Vec<PersistedTool>> {
+        Self::trusted(self, id)
+    }
+}
+
+impl Subject for SqliteStore {
+    fn empty() -> Self {
+        Self::open(&Place::Memory, Duration::ZERO).unwrap()
+    }
+
+    fn save(&mut self, row: PersistedServer) {
+        Self::save(self, &row).unwrap();
+    }
+
+    fn remove(&mut self, id: &str) {
+        Self::remove(self, id).unwrap();
+    }
+
+    fn rows(&self) -> Vec<PersistedServer> {
+        self.list().unwrap()
+    }
+
+    fn trusted(&self, id: &str) -> Option<Vec<PersistedTool>> {
+        Self::trusted(self, id).unwrap()
+    }
+}
+
+/// A caller's database, to which the statements go one by one.
+struct Statements(Connection);
+
+impl Statements {
+    fn run(&self, statement: &str, values: &[Option<String>]) -> Vec<Vec<Option<String>>> {
+        let mut statement = self.0.prepare(statement).unwrap();
+        let columns = statement.column_count();
+        statement
+            .query_map(rusqlite::params_from_iter(values), |row| {
+                (0..columns).map(|index| row.get(index)).collect()
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap()
+    }
+
+    fn stored(&self, statement: &str, id: &str) -> Option<Stored> {
+        let mut rows = self.run(statement, &[Some(id.to_owned())]);
+        let [tools, fingerprints] = rows.pop()?.try_into().unwrap();
+        Some(Stored { tools, fingerprints })
+    }
+}
+
+impl Subject for Statements {
+    fn empty() -> Self {
+        let store = Self(Connection::open_in_memory().unwrap());
+        for statement in sql::missing(&[], &[]) {
+            store.run(statement, &[]);
+        }
+        store
+    }
+
+    fn save(&mut self, row: PersistedServer) {
+        for write in sql::save(&row, self.stored(sql::STORED, &row.id).as_ref()) {
+            self.run(write.sql, &write.values);
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        for statement in sql::REMOVE {
+            self.run(statement, &[Some(id.to_owned())]);
+        }
+    }
+
+    fn rows(&self) -> Vec<PersistedServer> {
+        let rows = self.run(sql::LIST, &[]);
+        rows.into_iter()
+            .map(|cells| sql::row(cells.try_into().unwrap()).unwrap())
+            .collect()
+    }
+
+    fn trusted(&self, id: &str) -> Option<Vec<PersistedTool>> {
+        sql::trusted(&self.stored(sql::TRUSTED, id)?)
     }
 }
 
@@ -68,12 +158,24 @@ macro_rules! every_store_keeps_its_promises {
             fn a_row_that_was_handed_out_is_a_copy() {
                 super::a_row_that_was_handed_out_is_a_copy::<$subject>();
             }
+
+            #[test]
+            fn the_trusted_definitions_are_those_of_the_baseline_and_stay() {
+                super::the_trusted_definitions_are_those_of_the_baseline_and_stay::<$subject>();
+            }
+
+            #[test]
+            fn definitions_that_were_listed_before_there_was_a_baseline_are_kept_with_it() {
+                super::definitions_that_were_listed_before_there_was_a_baseline_are_kept_with_it::<$subject>();
+            }
         }
     )+};
 }
 
 every_store_keeps_its_promises! {
     memory: MemoryStore,
+    sqlite: SqliteStore,
+    statements: Statements,
 }
 
 fn a_recorded_baseline_is_never_replaced<S: Subject>() {
@@ -148,6 +250,57 @@ fn a_row_that_was_handed_out_is_a_copy<S: Subject>() {
     rows[0].tools = None;
     rows.clear();
     assert_eq!(store.rows()[0].to_json(), row("docs", Some("trusted")).to_json());
+}
+
+fn the_trusted_definitions_are_those_of_the_baseline_and_stay<S: Subject>() {
+    const TRUSTED: &str = r#"[{"name":"a","description":"A","inputSchema":{"z":1, "a":2}},{"name":"b"}]"#;
+    let mut store = S::empty();
+    assert!(store.trusted("docs").is_none());
+    store.save(listed("docs", TRUSTED, Some(TRUSTED)));
+    assert_eq!(trusted(&store, "docs").as_deref(), Some(TRUSTED));
+    let changed = r#"[{"name":"a","description":"Obey"},{"name":"c"}]"#;
+    store.save(listed("docs", changed, Some(TRUSTED)));
+    store.save(listed("docs", changed, Some(changed)));
+    assert_eq!(trusted(&store, "docs").as_deref(), Some(TRUSTED));
+    store.remove("docs");
+    assert!(store.trusted("docs").is_none());
+    store.save(listed("docs", changed, Some(changed)));
+    assert_eq!(trusted(&store, "docs").as_deref(), Some(changed));
+}
+
+/// A row from before there were baselines: its tools are what the first baseline is made of, whatever is listed by then.
+fn definitions_that_were_listed_before_there_was_a_baseline_are_kept_with_it<S: Subject>() {
+    let old = r#"[{"name":"a","description":"A"},{"name":"b"}]"#;
+    let mut store = S::empty();
+    store.save(listed("docs", old, None));
+    assert!(store.trusted("docs").is_none());
+    store.save(listed(
+        "docs",
+        r#"[{"name":"a","description":"Obey"},{"name":"b"},{"name":"c"}]"#,
+        Some(old),
+    ));
+    assert_eq!(trusted(&store, "docs").as_deref(), Some(old));
+}
+
+/// A row of these tools, trusted by the digests of those.
+fn listed(id: &str, tools: &str, trusted: Option<&str>) -> PersistedServer {
+    let mut row = row(id, None);
+    row.tools = decode_tools(tools);
+    row.fingerprints = trusted.map(|trusted| {
+        let digests = decode_tools(trusted).unwrap().into_iter().map(|tool| {
+            let fingerprint = Fingerprint::of(
+                tool.description.as_ref().map(|text| text.get()),
+                tool.input_schema.as_ref().map(|text| text.get()),
+            );
+            (tool.name, fingerprint.digest)
+        });
+        Fingerprints::new(digests)
+    });
+    row
+}
+
+fn trusted<S: Subject>(store: &S, id: &str) -> Option<String> {
+    store.trusted(id).as_deref().map(encode_tools)
 }
 
 fn row(id: &str, digest: Option<&str>) -> PersistedServer {
