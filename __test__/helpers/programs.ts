@@ -15,7 +15,7 @@ export interface Program {
   stdout(): string;
   stderr(): string;
   /** Waits until it has printed a line that begins with `word`, and gives the rest of that line, parsed as JSON. */
-  says(word: string): Promise<unknown>;
+  says(word: string, deadlineMs?: number): Promise<unknown>;
   /** Waits until it has ended. */
   ended(): Promise<Ended>;
 }
@@ -38,6 +38,8 @@ export interface ProgramOptions {
   execArgv?: string[];
   /** A command that runs it. */
   under?: string[];
+  /** Another Node than this one. */
+  node?: string;
 }
 
 /**
@@ -46,12 +48,12 @@ export interface ProgramOptions {
  */
 export function program(
   source: string,
-  { input = null, env, execArgv = [], under = [] }: ProgramOptions = {},
+  { input = null, env, execArgv = [], under = [], node = process.execPath }: ProgramOptions = {},
 ): Program {
   const text = `const input = ${JSON.stringify(input)};
     const say = (word, value = null) => process.stdout.write(word + ' ' + JSON.stringify(value) + '\\n');
     ${source}`;
-  const whole = [process.execPath, ...execArgv, '--input-type=module', '--eval', text];
+  const whole = [node, ...execArgv, '--input-type=module', '--eval', text];
   const [command, ...args] = [...under, ...whole] as [string, ...string[]];
   const child = spawn(command, args, {
     cwd: packageRoot,
@@ -82,13 +84,18 @@ export function program(
     pid: child.pid,
     stdout: () => stdout,
     stderr: () => stderr,
-    says: async (word) => {
-      const line = await until(`the line "${word}" of a program, which printed ${stdout}${stderr}`, () =>
-        stdout
-          .split('\n')
-          .slice(0, -1)
-          .find((candidate) => candidate.startsWith(`${word} `)),
-      );
+    says: async (word, deadlineMs) => {
+      const line = await until(
+        `the line "${word}" of a program`,
+        () =>
+          stdout
+            .split('\n')
+            .slice(0, -1)
+            .find((candidate) => candidate.startsWith(`${word} `)),
+        deadlineMs,
+      ).catch((error: unknown) => {
+        throw new Error(`the program printed ${stdout}${stderr}`, { cause: error });
+      });
       return JSON.parse(line.slice(word.length + 1)) as unknown;
     },
     ended: async () => {

@@ -45,7 +45,14 @@ describe('the packed package', () => {
   }, 60_000);
 
   it('holds nothing by being imported', async () => {
-    const entries = ['espalier', 'espalier/node', 'espalier/server'].map((name) => `import '${name}';`);
+    const entries = [
+      'espalier',
+      'espalier/node',
+      'espalier/server',
+      'espalier/ai-sdk',
+      'espalier/langchain',
+      'espalier/openai',
+    ].map((name) => `import '${name}';`);
     const { code, stderr } = await packed.run(entries.join('\n'), { name: 'import.mjs' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   }, 60_000);

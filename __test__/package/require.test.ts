@@ -9,7 +9,7 @@ describe('a CommonJS program', () => {
   }, 120_000);
   afterAll(() => packed?.remove());
 
-  it.each(['espalier', 'espalier/node', 'espalier/server'])(
+  it.each(['espalier', 'espalier/node', 'espalier/server', 'espalier/ai-sdk', 'espalier/langchain', 'espalier/openai'])(
     'gets the same module from require(%j) as from import()',
     async (name) => {
       const text = `
