@@ -197,6 +197,10 @@ impl NativeToolset {
             self.keep_alive = Some(KeepAlive::new(env)?);
         }
         let toolset = current(&self.toolset);
+        // Before this returns, so that no later call slips in.
+        if let Some(toolset) = &toolset {
+            toolset.shut();
+        }
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
             if let Some(toolset) = toolset {

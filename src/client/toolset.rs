@@ -166,14 +166,19 @@ impl Toolset {
 
     /// Closes every connection and waits until nothing is left running. Calls under way fail with `closed`.
     pub(crate) async fn close(&self) {
+        self.shut();
+        self.0.tasks.tracker.close();
+        self.0.tasks.tracker.wait().await;
+    }
+
+    /// From here on calls find the toolset closed. Waits for nothing.
+    pub(crate) fn shut(&self) {
         self.0.tasks.closing.cancel();
         self.0.tasks.gate.shut();
         for server in &self.0.servers {
             // The handle goes, and with it the connection; calls after this find the toolset closed.
             *server.state() = State::Closed;
         }
-        self.0.tasks.tracker.close();
-        self.0.tasks.tracker.wait().await;
     }
 
     /// Ends every child at once, without waiting: for the end of the environment that the toolset lives in.
