@@ -58,5 +58,16 @@ export { AbortError, McpError } from './dist/index.js';
 export type { McpErrorCode } from './dist/index.js';
 
 // Stores.
-export { createMemoryMcpConnectionStore, createSqliteMcpConnectionStore } from './dist/index.js';
-export type { McpConnectionStore, McpSqlStorage, PersistedServer, PersistedTool } from './dist/index.js';
+export {
+  createMemoryMcpConnectionStore,
+  createSqliteMcpConnectionStore,
+  retrustMcpServer,
+  reviewMcpDrift,
+} from './dist/index.js';
+export type {
+  McpConnectionStore,
+  McpDriftReview,
+  McpSqlStorage,
+  PersistedServer,
+  PersistedTool,
+} from './dist/index.js';

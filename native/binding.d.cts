@@ -37,8 +37,8 @@ export declare class NativeSqliteStore {
 /** The toolset behind a handle of the facade. From the start it keeps the process alive, until `unref` or `release`. */
 export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
-  /** Connects the servers: two JSON texts. When it has ended well, there is a catalogue to take. */
-  connect(id: number, servers: string, options: string, hearsStderr: boolean, givesCredentials: boolean, fetches: boolean): void
+  /** Connects the servers. When it has ended well, there is a catalogue to take. */
+  connect(id: number, settings: NativeSettings): void
   /**
    * What the tools are built from, where it is another one than was taken last: a line of JSON with an entry per tool,
    * and behind it the texts of their schemas.
@@ -66,6 +66,8 @@ export declare class NativeToolset {
   kill(): void
   /** The state of every server, as JSON text. */
   servers(): string
+  /** What changed since the rows were written, as JSON text: two of them, the rows and the trusted definitions by id. */
+  review(rows: string, trusted: string): NativeReply
   /** Lets the process end although the toolset is open. */
   unref(): void
   /** Lets go of the environment, after the end of `close` or of a `connect` that failed has been delivered. */
@@ -97,7 +99,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'save' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {
@@ -114,6 +116,26 @@ export declare function nativeIsProviderLegalToolName(name: string): boolean
 export interface NativeReply {
   text?: string
   failure?: NativeFailure
+}
+
+/** What a store gave. */
+export interface NativeRows {
+  /** JSON text. */
+  text: string
+  /** Whether it is to be asked to save others. */
+  areKept: boolean
+}
+
+/** What a toolset is made of. */
+export interface NativeSettings {
+  /** JSON text, as are the others. */
+  servers: string
+  options: string
+  /** Where there is a store. */
+  rows?: NativeRows
+  hearsStderr: boolean
+  givesCredentials: boolean
+  fetches: boolean
 }
 
 export declare function nativeSql(): NativeSql

@@ -2,13 +2,14 @@
 
 import { native } from './native.js';
 
-export { mcpTools } from './client/mcp-tools.js';
+export { mcpTools, reviewMcpDrift } from './client/mcp-tools.js';
 export {
   catalogTokens,
   composeMcpSystemPrompt,
   DEFAULT_DISCLOSURE_BUDGET_TOKENS,
   MCP_DESCRIBE_TOOL,
 } from './client/prompt.js';
+export { retrustMcpServer } from './client/rows.js';
 export { createMemoryMcpConnectionStore, createSqliteMcpConnectionStore } from './client/stores.js';
 export { AbortError, McpError } from './errors.js';
 export type { McpErrorCode } from './errors.js';
@@ -19,6 +20,7 @@ export type {
   McpConnectionStore,
   McpContent,
   McpDisclosure,
+  McpDriftReview,
   McpElicitationRequest,
   McpElicitationResult,
   McpFetch,

@@ -18,12 +18,15 @@ import {
   type McpOptions,
   type McpServerConfig,
   type McpSqlStorage,
+  type McpDriftReview,
   mcpTools,
   type McpToolCallOptions,
   type McpToolDenied,
   type McpToolset,
   type PersistedServer,
   type PersistedTool,
+  retrustMcpServer,
+  reviewMcpDrift,
 } from 'espalier/node';
 import { mcpTools as mcpToolsOfRoot, type McpToolset as McpToolsetOfRoot } from 'espalier';
 import { expectTypeOf } from 'vitest';
@@ -213,6 +216,8 @@ export const store: McpConnectionStore = {
     expectTypeOf(id).toEqualTypeOf<string>();
   },
 };
+expectTypeOf(retrustMcpServer(store, 'docs')).toEqualTypeOf<Promise<boolean>>();
+expectTypeOf(reviewMcpDrift(store, [])).toEqualTypeOf<Promise<McpDriftReview[]>>();
 export const row: PersistedServer = { id: 'x', name: 'x', type: 'sse', url: 'https://example.com/sse' };
 export const persisted: PersistedTool = { name: 'x' };
 // @ts-expect-error -- a stdio server is never stored

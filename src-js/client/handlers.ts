@@ -1,10 +1,11 @@
-// What servers ask and the caller's functions answer: a token, a message of a model, input of a user, roots.
+// What is asked of the caller's functions: a token, a message of a model, input of a user, roots, and that a row is saved.
 
 import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
 import type { NativeEvent } from '../../native/binding.cjs';
 import type { McpHandlerContext, McpOptions } from '../types/client.js';
 import { report } from './report.js';
+import { saveRow } from './rows.js';
 
 /** Takes answers: JSON text, or for a credential the token; or why there is none. */
 interface Desk {
@@ -31,8 +32,8 @@ export class Handlers {
     try {
       this.#desk.answer(id, await this.#ask(event, id), undefined);
     } catch (error) {
-      // What a handler throws stays here: it is no business of the server's. A failed credential is told as a diagnostic.
-      if (event.kind !== 'credential') report(event.kind, error);
+      // What a handler throws stays here: it is no business of the server's. The others are told as a diagnostic.
+      if (event.kind !== 'credential' && event.kind !== 'save') report(event.kind, error);
       this.#desk.answer(id, undefined, describe(error));
     } finally {
       this.#open.delete(id);
@@ -60,6 +61,11 @@ export class Handlers {
     const { kind, text } = event;
     const server = event.server ?? '';
     if (kind === 'credential') return this.credential(server, this.#options.session);
+    if (kind === 'save') {
+      const { storage } = this.#options;
+      if (storage != null) await saveRow(storage, text ?? 'null');
+      return undefined;
+    }
     const controller = new AbortController();
     this.#open.set(id, controller);
     const session = this.#sessionOf(event.during) ?? this.#options.session;

@@ -3,11 +3,13 @@
 import { onAbort } from '../cancel.js';
 import { AbortError, McpError } from '../errors.js';
 import { killAtExit, spareAtExit } from '../exit.js';
-import { native, toError } from '../native.js';
+import { native, toError, unwrap } from '../native.js';
 import type { NativeEvent } from '../../native/binding.cjs';
 import type {
   AnyTool,
   Diagnostic,
+  McpConnectionStore,
+  McpDriftReview,
   McpLog,
   McpOptions,
   McpProgress,
@@ -23,6 +25,7 @@ import { Handlers } from './handlers.js';
 import { Listeners } from './listeners.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
 import { guarded } from './report.js';
+import { readRows, readTrusted } from './rows.js';
 import { type CatalogEntry, type Invoke, buildTool, emptyTools, encodeArguments, readCatalog } from './tools.js';
 
 /**
@@ -38,17 +41,53 @@ import { type CatalogEntry, type Invoke, buildTool, emptyTools, encodeArguments,
  * await toolset.close();
  */
 export async function mcpTools(servers: readonly McpServerConfig[], options: McpOptions = {}): Promise<McpToolset> {
+  const settings = encodeSettings(servers, options);
+  const { signal, storage } = options;
+  // Without the baselines nothing can be trusted: they are read before anything is started.
+  const rows = storage == null ? undefined : await unlessAborted(signal, readRows(storage));
+  const toolset = new Toolset(options);
+  await toolset[CONNECT]({ ...settings, rows, areKept: storage != null });
+  return toolset;
+}
+
+/**
+ * Holds what the servers publish now against what a store says they are trusted by, and gives both definitions of every
+ * tool that differs: for a person to look at before {@link retrustMcpServer}. Only servers are there that have a row with
+ * a baseline and could be listed; the others are told through `onDiagnostic`. Nothing is saved, and nothing is trusted.
+ *
+ * Rejects as {@link mcpTools} does.
+ *
+ * @example
+ * for (const { id, changed } of await reviewMcpDrift(store, servers)) {
+ *   for (const { name, fields } of changed) console.log(id, name, fields);
+ * }
+ */
+export async function reviewMcpDrift(
+  store: McpConnectionStore,
+  servers: readonly McpServerConfig[],
+  options: McpOptions = {},
+): Promise<McpDriftReview[]> {
+  const settings = encodeSettings(servers, { ...options, storage: store });
+  const rows = await unlessAborted(options.signal, readRows(store));
+  const toolset = new Toolset(options);
+  await toolset[CONNECT]({ ...settings, rows, areKept: false });
+  try {
+    return toolset[REVIEW](rows, await readTrusted(store, rows));
+  } finally {
+    await toolset.close();
+  }
+}
+
+function encodeSettings(
+  servers: readonly McpServerConfig[],
+  options: McpOptions,
+): Pick<Settings, 'options' | 'servers'> {
   if (typeof options !== 'object' || options === null) {
     throw new McpError('invalid-option', 'the options must be an object');
   }
   const settings = { options: encodeOptions(options), servers: encodeServers(servers, options) };
-  const { signal, storage } = options;
-  throwIfAborted(signal);
-  // Without the baselines nothing can be trusted: they are read before anything is started.
-  if (storage != null) await unlessAborted(signal, Promise.resolve(storage.list()));
-  const toolset = new Toolset(options);
-  await toolset[CONNECT](settings);
-  return toolset;
+  throwIfAborted(options.signal);
+  return settings;
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
@@ -60,22 +99,30 @@ function throwIfAbortedIn(signal: AbortSignal | undefined, what: string): void {
 }
 
 /** Waits for something that cannot be aborted itself. */
-async function unlessAborted(signal: AbortSignal | undefined, waited: Promise<unknown>): Promise<void> {
-  if (signal === undefined) return void (await waited);
+async function unlessAborted<T>(signal: AbortSignal | undefined, waited: Promise<T>): Promise<T> {
+  if (signal === undefined) return waited;
   let forget: (() => void) | undefined;
-  const aborted = new Promise<void>((resolve) => {
-    forget = onAbort(signal, () => resolve());
+  const aborted = new Promise<never>((_resolve, reject) => {
+    forget = onAbort(signal, (reason) => reject(abortOf(reason, 'connecting')));
   });
   try {
-    await Promise.race([waited, aborted]);
+    return await Promise.race([waited, aborted]);
   } finally {
     forget?.();
   }
-  throwIfAborted(signal);
 }
 
 /** Only this module connects a toolset, and each once. */
 const CONNECT = Symbol('connect');
+const REVIEW = Symbol('review');
+
+/** What a toolset is made of, as JSON texts; rows where there is a store. */
+interface Settings {
+  servers: string;
+  options: string;
+  rows: string | undefined;
+  areKept: boolean;
+}
 
 type ProgressListener = (progress: McpProgress) => void;
 type ProgressParams = Pick<McpProgress, 'progress' | 'total' | 'message'>;
@@ -139,19 +186,19 @@ class Toolset implements McpToolset {
     killAtExit(this.#native);
   }
 
-  async [CONNECT](settings: { servers: string; options: string }): Promise<void> {
+  async [CONNECT]({ servers, options, rows, areKept }: Settings): Promise<void> {
     const { signal, onStderr, auth } = this.#options;
     const forget = signal && onAbort(signal, () => void this.close());
     try {
       const connected = this.#request((id) =>
-        this.#native.connect(
-          id,
-          settings.servers,
-          settings.options,
-          onStderr != null,
-          auth != null,
-          this.#fetches !== undefined,
-        ),
+        this.#native.connect(id, {
+          servers,
+          options,
+          ...(rows === undefined ? {} : { rows: { text: rows, areKept } }),
+          hearsStderr: onStderr != null,
+          givesCredentials: auth != null,
+          fetches: this.#fetches !== undefined,
+        }),
       );
       valueText(await connected);
       throwIfAborted(signal);
@@ -163,6 +210,10 @@ class Toolset implements McpToolset {
     } finally {
       forget?.();
     }
+  }
+
+  [REVIEW](rows: string, trusted: string): McpDriftReview[] {
+    return JSON.parse(unwrap(this.#native.review(rows, trusted)) ?? '[]') as McpDriftReview[];
   }
 
   servers(): McpServerStatus[] {
@@ -349,7 +400,7 @@ class Toolset implements McpToolset {
       guarded('onDiagnostic', () => this.#options.onDiagnostic?.(JSON.parse(text ?? '{}') as Diagnostic));
     } else if (kind === 'catalogue') {
       this.#takeCatalog();
-    } else if (kind === 'credential' || kind === 'sampling' || kind === 'elicitation' || kind === 'roots') {
+    } else if (QUESTIONS.has(kind)) {
       void this.#handlers.answer(event);
     } else if (kind === 'withdrawn') {
       this.#handlers.withdraw(id);
@@ -373,6 +424,8 @@ class Toolset implements McpToolset {
     }
   }
 }
+
+const QUESTIONS = new Set<NativeEvent['kind']>(['credential', 'sampling', 'elicitation', 'roots', 'save']);
 
 /** The JSON text that a request ended with; a failure is thrown here, where there is a useful stack. */
 function valueText(event: NativeEvent): string {

@@ -485,6 +485,24 @@ export interface PersistedServer {
   toolFingerprints?: Record<string, string>;
 }
 
+/** What differs between a server and what it is trusted by. */
+export interface McpDriftReview {
+  /** The configured name. */
+  server: string;
+  /** The id of its row, for `retrustMcpServer`. */
+  id: string;
+  changed: {
+    name: string;
+    /** As it was trusted; absent where the store does not keep definitions. */
+    before?: PersistedTool;
+    after: PersistedTool;
+    /** Which of `description` and `inputSchema` differ; empty where `before` is absent. */
+    fields: string[];
+  }[];
+  added: PersistedTool[];
+  removed: string[];
+}
+
 /** Where remote servers are remembered between processes. */
 export interface McpConnectionStore {
   list(): PersistedServer[] | Promise<PersistedServer[]>;

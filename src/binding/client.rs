@@ -11,16 +11,40 @@ use super::callback::{KeepAlive, Mailbox};
 use super::constants;
 use super::fetch::FetchDesk;
 use super::host::{Hears, JsListener, NativeEvent, Questions};
+use super::reply::NativeReply;
 use super::runtime;
 use crate::client::call::Call;
 use crate::client::features::{Ask, Feature};
 use crate::client::options::{Options, ServerConfig};
+use crate::client::rows::{Rows, parse_rows};
 use crate::client::toolset::Toolset;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, Listener};
 use crate::limits::Timeout;
 use crate::transport::clock::SystemClock;
+
+/// What a store gave.
+#[napi(object, object_to_js = false)]
+pub struct NativeRows {
+    /// JSON text.
+    pub text: String,
+    /// Whether it is to be asked to save others.
+    pub are_kept: bool,
+}
+
+/// What a toolset is made of.
+#[napi(object, object_to_js = false)]
+pub struct NativeSettings {
+    /// JSON text, as are the others.
+    pub servers: String,
+    pub options: String,
+    /// Where there is a store.
+    pub rows: Option<NativeRows>,
+    pub hears_stderr: bool,
+    pub gives_credentials: bool,
+    pub fetches: bool,
+}
 
 /// The toolset behind a handle of the facade. From the start it keeps the process alive, until `unref` or `release`.
 #[napi]
@@ -56,28 +80,20 @@ impl NativeToolset {
         })
     }
 
-    /// Connects the servers: two JSON texts. When it has ended well, there is a catalogue to take.
+    /// Connects the servers. When it has ended well, there is a catalogue to take.
     #[napi(catch_unwind)]
-    pub fn connect(
-        &self,
-        id: i64,
-        servers: String,
-        options: String,
-        hears_stderr: bool,
-        gives_credentials: bool,
-        fetches: bool,
-    ) {
+    pub fn connect(&self, id: i64, settings: NativeSettings) {
         let hears = Hears {
-            stderr: hears_stderr,
-            auth: gives_credentials,
+            stderr: settings.hears_stderr,
+            auth: settings.gives_credentials,
         };
         let listener: Arc<dyn Listener> = Arc::new(JsListener::new(
             Arc::clone(&self.mailbox),
             Arc::clone(&self.questions),
             hears,
         ));
-        let http = fetches.then(|| self.fetch.client(&self.mailbox));
-        let toolset = match open(&servers, &options, &listener, http, &self.runtime) {
+        let http = settings.fetches.then(|| self.fetch.client(&self.mailbox));
+        let toolset = match open(&settings, &listener, http, &self.runtime) {
             Ok(toolset) => toolset,
             Err(error) => return self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error))),
         };
@@ -225,6 +241,14 @@ impl NativeToolset {
         current(&self.toolset).map_or_else(|| "[]".to_owned(), |toolset| toolset.servers())
     }
 
+    /// What changed since the rows were written, as JSON text: two of them, the rows and the trusted definitions by id.
+    #[napi(catch_unwind)]
+    pub fn review(&self, rows: String, trusted: String) -> NativeReply {
+        parse_rows(&rows)
+            .and_then(|rows| Ok(Some(self.open_toolset()?.review(&rows, &trusted))))
+            .into()
+    }
+
     /// Lets the process end although the toolset is open.
     #[napi]
     pub fn unref(&mut self) {
@@ -246,17 +270,23 @@ impl NativeToolset {
 }
 
 fn open(
-    servers: &str,
-    options: &str,
+    settings: &NativeSettings,
     listener: &Arc<dyn Listener>,
     http: Option<Arc<dyn HttpClient>>,
     runtime: &Handle,
 ) -> Result<Toolset> {
-    let options = Options::parse(options, constants::stdio_is_enabled())?;
-    let servers = ServerConfig::parse_all(servers)?;
+    let options = Options::parse(&settings.options, constants::stdio_is_enabled())?;
+    let servers = ServerConfig::parse_all(&settings.servers)?;
+    let given = settings.rows.as_ref();
+    let stored = given.map(|rows| parse_rows(&rows.text)).transpose()?;
+    let rows = stored.as_deref().zip(given).map(|(stored, given)| Rows {
+        stored,
+        are_kept: given.are_kept,
+    });
     Toolset::new(
         servers,
         options,
+        rows,
         Arc::clone(listener),
         Arc::new(SystemClock),
         http,

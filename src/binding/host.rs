@@ -38,6 +38,8 @@ pub enum NativeEventKind {
     Elicitation,
     /// The roots are asked for; the same members, without `text`.
     Roots,
+    /// The row `text` is to be saved in the caller's store, under the number `id`.
+    Save,
     /// The question `id` needs no answer any more.
     Withdrawn,
     /// `server` sent a log message; `text` is the JSON text of the notification's params.
@@ -196,6 +198,7 @@ impl Listener for JsListener {
                 QuestionKind::Sampling => NativeEventKind::Sampling,
                 QuestionKind::Elicitation => NativeEventKind::Elicitation,
                 QuestionKind::Roots => NativeEventKind::Roots,
+                QuestionKind::Save => NativeEventKind::Save,
             })
         });
         Box::pin(async move {

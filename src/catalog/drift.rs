@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::value::RawValue;
+
 use super::fingerprint::Fingerprint;
-use super::snapshot::PersistedServer;
+use super::snapshot::{Fingerprints, PersistedServer};
 
 /// What a server is trusted by: one digest per tool, in the order in which they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +50,6 @@ impl Baseline {
 
     /// The baseline of a stored row: the recorded one, or, in a row from before there were any, that of the listing which
     /// was served last. Nothing for a row that has neither.
-    #[cfg_attr(not(test), expect(dead_code, reason = "rows reach the client with the stores"))]
     pub(crate) fn of_row(row: &PersistedServer) -> Option<Self> {
         if let Some(recorded) = &row.fingerprints {
             return Some(Self::new(
@@ -59,10 +60,8 @@ impl Baseline {
         }
         let tools = row.tools.as_ref()?;
         Some(Self::new(tools.iter().map(|tool| {
-            let text =
-                |value: &Option<Box<serde_json::value::RawValue>>| value.as_ref().map(|value| value.get().to_owned());
-            let (description, schema) = (text(&tool.description), text(&tool.input_schema));
-            let fingerprint = Fingerprint::of(description.as_deref(), schema.as_deref());
+            let (description, schema) = (tool.description.as_deref(), tool.input_schema.as_deref());
+            let fingerprint = Fingerprint::of(description.map(RawValue::get), schema.map(RawValue::get));
             (tool.name.clone(), fingerprint.digest)
         })))
     }
@@ -73,6 +72,15 @@ impl Baseline {
             Some(trusted) if trusted == digest => Verdict::Unchanged,
             Some(_) => Verdict::Changed,
         }
+    }
+
+    /// As it is recorded in a row.
+    pub(crate) fn to_fingerprints(&self) -> Fingerprints {
+        Fingerprints::new(
+            self.names
+                .iter()
+                .filter_map(|name| Some((name.clone(), self.digests.get(name)?.clone()))),
+        )
     }
 
     /// Holds a whole listing against it: names and digests, each name once.

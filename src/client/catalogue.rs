@@ -27,6 +27,8 @@ pub(super) struct Listed {
     pub(super) tools: Arc<Vec<Arc<ListedTool>>>,
     /// What it is trusted by.
     pub(super) baseline: Option<Arc<Baseline>>,
+    /// Not so when it was given up at a limit, or refused: what is missing was not withdrawn.
+    pub(super) is_whole: bool,
     pub(super) disclosed: Disclosed,
     /// What was told of the listing.
     told: HashSet<String>,
@@ -82,6 +84,7 @@ impl Default for Listed {
         Self {
             tools: Arc::default(),
             baseline: None,
+            is_whole: false,
             disclosed: Disclosed::NOTHING,
             told: HashSet::new(),
         }
@@ -104,7 +107,15 @@ impl Catalogue {
 }
 
 impl Listed {
-    fn parts(&self) -> (Arc<Vec<Arc<ListedTool>>>, Option<Arc<Baseline>>) {
+    /// Of a server that a store remembers.
+    pub(super) fn guarded_by(baseline: Option<Baseline>) -> Self {
+        Self {
+            baseline: baseline.map(Arc::new),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn parts(&self) -> (Arc<Vec<Arc<ListedTool>>>, Option<Arc<Baseline>>) {
         (Arc::clone(&self.tools), self.baseline.clone())
     }
 }
@@ -118,14 +129,17 @@ impl Shared {
     pub(super) fn take_listing(&self, server: &Server, walked: Walked) {
         let tools: Vec<_> = walked.tools.into_iter().map(Arc::new).collect();
         let mut listed = server.listed();
-        // Without a history, what was seen first is what is trusted.
-        if walked.is_whole && listed.baseline.is_none() && self.options.on_list_changed == OnListChanged::Guard {
+        // Without a history, what was seen first is what is trusted. A baseline that is stored guards whatever the options.
+        let is_stored = self.keeps_rows && matches!(server.config.endpoint, Endpoint::Remote(_));
+        let guards = is_stored || self.options.on_list_changed == OnListChanged::Guard;
+        if walked.is_whole && listed.baseline.is_none() && guards {
             let digests = tools
                 .iter()
                 .map(|tool| (tool.name.clone(), tool.fingerprint.digest.clone()));
             listed.baseline = Some(Arc::new(Baseline::new(digests)));
         }
         listed.tools = Arc::new(tools);
+        listed.is_whole = walked.is_whole;
         let told = walked.diagnostics.iter().map(|told| told.message.clone()).collect();
         let told_before = mem::replace(&mut listed.told, told);
         drop(listed);

@@ -12,6 +12,7 @@ use super::listing::{self, LIST, Walked};
 use super::options::{Options, ProtocolMode, Remote};
 use super::start::start;
 use super::{discover, era};
+use crate::catalog::snapshot::RemoteKind;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers::Credential;
@@ -187,7 +188,7 @@ impl Attempt<'_> {
     /// Finds out what a remote server speaks. In the stateless era that is all there is to opening a connection.
     async fn reach(&self, remote: &Remote, mode: ProtocolMode) -> Result<(Connection, Option<Established>)> {
         let endpoint = Arc::new(self.endpoint(remote).await?);
-        if remote.kind == "sse" {
+        if remote.kind == RemoteKind::Sse {
             let transport = SseTransport::open(endpoint, Arc::clone(&self.context.clock)).await?;
             return Ok((
                 Connection::start(transport, self.context.clone(), self.tasks.clone()),

@@ -17,6 +17,8 @@ mod notices;
 pub(crate) mod options;
 mod relist;
 mod result;
+mod review;
+pub(crate) mod rows;
 mod server;
 mod shared;
 mod start;

@@ -12,7 +12,7 @@ use super::handlers::{Handlers, Roots};
 use crate::catalog::disclosure::Disclosure;
 use crate::catalog::filter::Filter;
 use crate::catalog::listing::ListingLimits;
-use crate::catalog::snapshot::without_userinfo;
+use crate::catalog::snapshot::{RemoteKind, without_userinfo};
 use crate::error::{Error, Result};
 use crate::guard::headers::Configured;
 use crate::guard::hosts::AllowedHosts;
@@ -78,7 +78,7 @@ pub(crate) enum Endpoint {
 
 /// A server with a URL. Its headers may be secret.
 pub(crate) struct Remote {
-    pub(super) kind: &'static str,
+    pub(super) kind: RemoteKind,
     /// As it was written.
     pub(super) url: String,
     pub(super) headers: BTreeMap<String, String>,
@@ -188,8 +188,8 @@ impl ServerConfig {
                 env: fields.environment()?,
                 cwd: fields.string("cwd")?,
             }),
-            "streamable-http" => fields.remote("streamable-http")?,
-            "sse" => fields.remote("sse")?,
+            "streamable-http" => fields.remote(RemoteKind::StreamableHttp)?,
+            "sse" => fields.remote(RemoteKind::Sse)?,
             other => {
                 return Err(Error::invalid_option(format!(
                     "{path}.type must be \"stdio\", \"streamable-http\" or \"sse\"; got {}",
@@ -249,7 +249,7 @@ impl ServerConfig {
     pub(super) const fn kind(&self) -> &'static str {
         match &self.endpoint {
             Endpoint::Stdio(_) => "stdio",
-            Endpoint::Remote(remote) => remote.kind,
+            Endpoint::Remote(remote) => remote.kind.name(),
         }
     }
 }
@@ -330,7 +330,7 @@ impl<'a> Fields<'a> {
         Ok(env)
     }
 
-    fn remote(&self, kind: &'static str) -> Result<Endpoint> {
+    fn remote(&self, kind: RemoteKind) -> Result<Endpoint> {
         let text = self.required("url")?;
         // The text may hold a password: it is not shown.
         let url = Url::parse(&text)

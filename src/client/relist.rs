@@ -8,6 +8,7 @@ use super::connect::{Deadline, answer};
 use super::connection::Refused;
 use super::listing::{self, LIST, Walked};
 use super::options::OnListChanged;
+use super::rows::Keep;
 use super::server::{Server, State};
 use super::shared::Shared;
 use crate::diagnostic::{Diagnostic, Rule};
@@ -116,9 +117,13 @@ impl Shared {
     async fn relist(&self, server: &Server) {
         match self.list_again(server).await {
             Ok(walked) => {
+                let is_whole = walked.is_whole;
                 self.take_listing(server, walked);
                 if self.publish() {
                     self.listener.changed(&server.projected_name, Change::Tools);
+                }
+                if is_whole {
+                    self.keep_row(server, Keep::IfChanged).await;
                 }
             }
             // Whoever closed the connection knows.

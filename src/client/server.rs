@@ -10,6 +10,7 @@ use super::connection::{Connection, Figures};
 use super::listen::Subscription;
 use super::options::ServerConfig;
 use super::relist::Relisting;
+use super::rows::RowMark;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
@@ -23,6 +24,8 @@ pub(super) struct Server {
     pub(super) state: Mutex<State>,
     pub(super) listed: Mutex<Listed>,
     pub(super) relisting: Relisting,
+    /// What the store holds of it, as far as that is known.
+    pub(super) kept: Mutex<Option<RowMark>>,
     pub(super) figures: Figures,
     pub(super) credentials: Mutex<Credentials>,
     pub(super) cache: Cache,

@@ -23,6 +23,8 @@ pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) servers: Vec<Server>,
     pub(super) catalogue: Catalogue,
+    /// Whether remote servers are remembered.
+    pub(super) keeps_rows: bool,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http: Option<Arc<dyn HttpClient>>,

@@ -12,14 +12,16 @@ use tokio_util::task::TaskTracker;
 
 use super::cache::Cache;
 use super::call::Call;
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Listed};
 use super::connect::{Attempt, Connected, Target};
 use super::connection::{Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
 use super::relist::Relisting;
+use super::rows::{Keep, Rows};
 use super::server::{Live, Server, State};
 use super::shared::{Shared, closed};
 use crate::catalog::collision::{self, Candidate};
+use crate::catalog::drift::Baseline;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::headers;
@@ -34,13 +36,15 @@ use crate::transport::http::client::ReqwestClient;
 pub(crate) struct Toolset(pub(super) Arc<Shared>);
 
 impl Toolset {
-    /// Reads the configuration. Nothing is started yet. Without an HTTP client, remote servers get one of our own.
+    /// Reads the configuration, with the rows of a store where there is one. Nothing is started yet. Without an HTTP
+    /// client, remote servers get one of our own.
     ///
     /// # Errors
     /// `invalid-option`.
     pub(crate) fn new(
         servers: Vec<ServerConfig>,
         options: Options,
+        rows: Option<Rows<'_>>,
         listener: Arc<dyn Listener>,
         clock: Arc<dyn Clock>,
         http: Option<Arc<dyn HttpClient>>,
@@ -66,19 +70,22 @@ impl Toolset {
         for diagnostic in resolution.diagnostics {
             listener.diagnostic(diagnostic);
         }
+        let row_of = |id: &str| rows.iter().flat_map(|rows| rows.stored).find(|row| row.id == id);
         let mut configs: Vec<_> = servers.into_iter().map(Some).collect();
         let servers = resolution
             .servers
             .into_iter()
             .filter_map(|kept| {
                 let config = configs.get_mut(kept.index)?.take()?;
+                let row = row_of(&kept.name).filter(|_| is_remote(&config));
                 Some(Server {
                     redactor: Arc::new(Redactor::new(config.secrets())),
                     config,
                     projected_name: kept.name,
                     state: Mutex::new(State::Connecting),
-                    listed: Mutex::default(),
+                    listed: Mutex::new(Listed::guarded_by(row.and_then(Baseline::of_row))),
                     relisting: Relisting::default(),
+                    kept: Mutex::default(),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
                     cache: Cache::default(),
@@ -96,6 +103,7 @@ impl Toolset {
             options,
             servers,
             catalogue: Catalogue::default(),
+            keeps_rows: rows.is_some_and(|rows| rows.are_kept),
             listener,
             clock,
             http,
@@ -221,7 +229,13 @@ impl Shared {
             tasks: &self.tasks,
         };
         match attempt.run().await {
-            Ok(connected) => self.admit(index, server, connected),
+            Ok(connected) => {
+                let is_whole = connected.walked.is_whole;
+                self.admit(index, server, connected);
+                if is_whole {
+                    self.keep_row(server, Keep::Always).await;
+                }
+            }
             Err(error) => {
                 let text = format!(
                     "MCP server {} is not available: {error}",

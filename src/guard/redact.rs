@@ -47,6 +47,13 @@ impl Redactor {
         learned.push_back(secret.to_owned());
     }
 
+    /// Whether a text holds one of the values, or of the credentials, that it knows.
+    pub(crate) fn is_repeated_in(&self, text: &str) -> bool {
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.secrets.iter().chain(learned.iter());
+        known.any(|secret| !secret.is_empty() && text.contains(secret.as_str()))
+    }
+
     pub(crate) fn redact(&self, text: &str) -> String {
         let blank = |text: String, secret: &str| {
             if text.contains(secret) {
@@ -138,6 +145,15 @@ mod tests {
             redactor.redact("bearer\tabc123 Bearer:abc bearer=abc"),
             "bearer\t[redacted] Bearer:[redacted] bearer=[redacted]"
         );
+    }
+
+    #[test]
+    fn what_is_known_is_found_and_what_only_looks_like_it_is_not() {
+        let redactor = Redactor::new(["hunter2-hunter2", "short"]);
+        redactor.learn("tok");
+        redactor.learn("");
+        assert!(redactor.is_repeated_in("a hunter2-hunter2") && redactor.is_repeated_in("a tok"));
+        assert!(!redactor.is_repeated_in("short, and Authorization: Bearer <yours>"));
     }
 
     #[test]

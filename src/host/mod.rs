@@ -51,6 +51,8 @@ pub(crate) enum QuestionKind {
     Elicitation,
     /// The folders that the server may work in, as an array of roots.
     Roots,
+    /// That the row of the server is saved in the caller's store: it, as an object.
+    Save,
 }
 
 /// What changed.

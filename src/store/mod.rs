@@ -4,7 +4,7 @@
 pub(crate) mod memory;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
-mod trust;
+pub(crate) mod trust;
 
 #[cfg(test)]
 mod tests;

@@ -74,6 +74,7 @@ impl Story {
         let toolset = Toolset::new(
             ServerConfig::parse_all(&servers).unwrap(),
             Options::parse("{}", true).unwrap(),
+            None,
             listener,
             Arc::new(SystemClock),
             None,

@@ -150,6 +150,12 @@ impl PersistedTool {
         })
     }
 
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.encode_into(&mut out);
+        out
+    }
+
     fn encode_into(&self, out: &mut String) {
         out.push_str("{\"name\":");
         out.push_str(&json::quote(&self.name));

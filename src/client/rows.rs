@@ -1,0 +1,185 @@
+//! What a connection store remembers of remote servers: the baseline that each is guarded by, and the row that is saved
+//! once a server has listed. Owns what a row says and when it is written; the store is the caller's, and asked through
+//! the listener.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::options::{Endpoint, Remote};
+use super::server::Server;
+use super::shared::Shared;
+use crate::catalog::drift::Baseline;
+use crate::catalog::listing::ListedTool;
+use crate::catalog::snapshot::{Fingerprints, PersistedServer, PersistedTool, encode_tools};
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::error::{Error, ErrorCode, Result};
+use crate::host::{Question, QuestionKind};
+use crate::json;
+use crate::limits;
+
+/// What tells one row from another: all that it says, with the digest of each tool in place of its text. A store may have
+/// spelled the texts anew.
+pub(super) type RowMark = [u8; 32];
+
+/// What a store gave.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) stored: &'a [PersistedServer],
+    /// Whether it is to be given the rows of what is listed from now on.
+    pub(crate) are_kept: bool,
+}
+
+/// Reads all rows that a store gave.
+///
+/// # Errors
+/// `store`: what it gave is no array, or a row is none. Who leaves one out trusts its server anew.
+pub(crate) fn parse_rows(text: &str) -> Result<Vec<PersistedServer>> {
+    let rows = json::array(text).ok_or_else(|| {
+        Error::new(
+            ErrorCode::Store,
+            "the `list` of the connection store gave no array of rows",
+        )
+    })?;
+    rows.into_iter()
+        .map(|row| PersistedServer::from_json(row.get()))
+        .collect()
+}
+
+/// When a row is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    Always,
+    /// Unless the store has it already.
+    IfChanged,
+}
+
+impl Shared {
+    /// Saves what a server listed, whole and unfiltered, with what it is trusted by. A store that fails costs the server
+    /// nothing but its row: the baseline is in memory as well.
+    pub(super) async fn keep_row(&self, server: &Server, keep: Keep) {
+        let Endpoint::Remote(remote) = &server.config.endpoint else {
+            return;
+        };
+        if !self.keeps_rows {
+            return;
+        }
+        let (tools, baseline) = server.listed().parts();
+        let Some(baseline) = baseline else { return };
+        let listed = tools
+            .iter()
+            .map(|tool| (tool.name.as_str(), tool.fingerprint.digest.as_str()));
+        let mark = mark(&bare_row(server, remote), listed, Some(&baseline.to_fingerprints()));
+        if keep == Keep::IfChanged && *server.kept() == Some(mark) {
+            return;
+        }
+        let saved = match row_text(server, remote, &tools, &baseline) {
+            Ok(row) => self.save(server, row).await,
+            Err(error) => Err(error),
+        };
+        match saved {
+            Ok(()) => *server.kept() = Some(mark),
+            // Whoever closes the toolset knows.
+            Err(error) if error.code() == ErrorCode::Closed => {}
+            Err(error) => {
+                *server.kept() = None;
+                let message = format!(
+                    "MCP server {}: its row could not be saved: {error}",
+                    json::quote(&server.config.name)
+                );
+                self.tell(
+                    server,
+                    Diagnostic::new(Rule::ConnectionFailure, &server.config.name, message),
+                );
+            }
+        }
+    }
+
+    async fn save(&self, server: &Server, row: String) -> Result<()> {
+        let question = Question {
+            kind: QuestionKind::Save,
+            server: server.config.name.clone(),
+            during: None,
+            text: row,
+        };
+        let timeout = server.config.timeout.unwrap_or(self.options.patience.timeout);
+        let time_is_up = async {
+            match timeout.duration().and_then(|limit| self.clock.now().checked_add(limit)) {
+                Some(end) => self.clock.sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            answer = self.listener.ask(question) => answer.map(drop),
+            () = self.tasks.closing.cancelled() => Err(Error::new(ErrorCode::Closed, "the toolset was closed")),
+            () = time_is_up => {
+                let limit = timeout.duration().unwrap_or_default().as_millis();
+                Err(Error::new(ErrorCode::Timeout, format!("the connection store did not save it within {limit} ms")))
+            }
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn kept(&self) -> MutexGuard<'_, Option<RowMark>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The row as JSON text. Nothing secret gets in: a listing that repeats a credential, or a value that was configured, is
+/// left out, which costs one `tools/list`.
+fn row_text(server: &Server, remote: &Remote, tools: &[Arc<ListedTool>], baseline: &Baseline) -> Result<String> {
+    let fingerprints = baseline.to_fingerprints();
+    if server.redactor.is_repeated_in(&fingerprints.encode()) {
+        let message = "the name of a tool repeats a credential or a configured value";
+        return Err(Error::new(ErrorCode::Store, message));
+    }
+    let mut row = bare_row(server, remote);
+    row.fingerprints = Some(fingerprints);
+    let tools: Vec<_> = tools.iter().map(|tool| persisted(tool)).collect();
+    let listing = encode_tools(&tools);
+    if listing.len() <= limits::MAX_TEXT_TO_JS_BYTES / 2 && !server.redactor.is_repeated_in(&listing) {
+        row.tools = Some(tools);
+    }
+    Ok(row.to_json())
+}
+
+fn bare_row(server: &Server, remote: &Remote) -> PersistedServer {
+    PersistedServer::new(
+        server.projected_name.as_str(),
+        server.config.name.as_str(),
+        remote.kind,
+        &remote.url,
+    )
+}
+
+/// As a row keeps it.
+pub(super) fn persisted(tool: &ListedTool) -> PersistedTool {
+    PersistedTool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+    }
+}
+
+/// The mark of a row with these tools: names and digests.
+pub(super) fn mark<'a>(
+    row: &PersistedServer,
+    tools: impl IntoIterator<Item = (&'a str, &'a str)>,
+    baseline: Option<&Fingerprints>,
+) -> RowMark {
+    let mut hash = Sha256::new();
+    let mut part = |text: &str| {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    };
+    for text in [row.id.as_str(), row.name.as_str(), row.kind.name(), row.url()] {
+        part(text);
+    }
+    part(&baseline.map_or_else(String::new, Fingerprints::encode));
+    for (name, digest) in tools {
+        part(name);
+        part(digest);
+    }
+    hash.finalize().into()
+}
