@@ -44,8 +44,10 @@ export declare class NativeToolset {
    * and behind it the texts of their schemas.
    */
   catalogue(): string | null
-  /** Calls a tool by its projected name with the JSON text of its arguments. */
-  call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, bearer?: string | undefined | null): void
+  /** Calls a tool by its projected name with the JSON text of its arguments; at once, or when `authorize` is called. */
+  call(id: number, tool: string, arguments: string, timeoutMs: number | undefined | null, reportProgress: boolean, awaitsCredential: boolean): void
+  /** Gives the call `id` the credential that it waits for. */
+  authorize(id: number, bearer: string): void
   /** Asks for resources, prompts or completions: a method of the protocol, the server, and the JSON text of the params. */
   ask(id: number, method: string, server: string | undefined | null, params: string): void
   /** Gives up what was asked for, which then ends as aborted unless it has ended already. */

@@ -20,6 +20,11 @@ pub(crate) const EXIT_DRAIN: Duration = Duration::from_millis(200);
 pub(crate) const EXIT_STATUS_WAIT: Duration = Duration::from_millis(200);
 /// How long the end of a process waits for a child that is being started just then, in order to kill it.
 pub(crate) const LAST_START_WAIT: Duration = Duration::from_secs(1);
+/// How often a child that died is started again within `CHILD_RESTART_WINDOW` (client specification, section 10).
+pub(crate) const MAX_CHILD_RESTARTS: usize = 3;
+pub(crate) const CHILD_RESTART_WINDOW: Duration = Duration::from_secs(60);
+/// How long a remote server is left alone after it could not be brought up again: calls fail meanwhile with the same cause.
+pub(crate) const REVIVAL_PAUSE: Duration = Duration::from_millis(500);
 /// How often a process group whose leader is gone is looked at until it is empty.
 pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
 /// How long the watchdog of the children may leave what it is told unread before it counts as dead.

@@ -51,6 +51,7 @@ overBoth((stack) => {
       ['http://LOCALHOST:{port}/mcp', 'localhost'],
       ['http://localhost:{port}/mcp', 'LocalHost'],
       ['http://localhost:{port}/mcp', 'localhost.'],
+      ['http://127.0.0.1.:{port}/mcp', '127.1'],
       ['http://2130706433:{port}/mcp', '127.0.0.1'],
       ['http://0x7f.1:{port}/mcp', '127.0.0.1'],
     ])('compares %s with %s as the URL parser reads them', async (url, allowed) => {
@@ -94,6 +95,8 @@ overBoth((stack) => {
     it.each([
       ['http://xn--mnchen-3ya.test:1/', 'münchen.test'],
       ['http://MÜNCHEN.test:1/', 'xn--mnchen-3ya.test'],
+      ['http://LocalHost.:1/', 'localhost'],
+      ['http://localhost.:1/', 'LOCALHOST.:8080'],
     ])('knows %s as %s', async (url, allowed) => {
       const { of } = await connect([http(url, { timeoutMs: 2000 })], { ...over(stack), allowedHosts: [allowed] });
 

@@ -62,6 +62,28 @@ overBoth((stack) => {
       expect(new Set(server.seen().map(({ method }) => method))).toEqual(new Set(['GET', 'POST']));
     });
 
+    it('that never answers holds a call no longer than its time limit, and than it is wanted', async () => {
+      let answers = true;
+      const server = await sessionServer();
+      const { toolset } = await connect([http(server.url)], {
+        ...over(stack),
+        session: 's',
+        auth: () => (answers ? Promise.resolve({ token: 't' }) : new Promise(() => {})),
+      });
+      answers = false;
+      const controller = new AbortController();
+      const aborted = rejection(toolset.call('srv__echo', {}, { signal: controller.signal }));
+      const late = await mcpError(toolset.call('srv__echo', {}, { timeoutMs: 100 }), 'timeout');
+      controller.abort('enough');
+
+      expect(late.message).toMatch(/before it could be sent/);
+      await expect(aborted).resolves.toMatchObject({ name: 'AbortError', cause: 'enough' });
+      const closed = mcpError(toolset.call('srv__echo', {}), 'closed');
+      await toolset.close();
+      await closed;
+      expect(server.seen('tools/call')).toEqual([]);
+    });
+
     it.each(['session', 'stateless'] as const)('is asked again for each call (%s era)', async (era) => {
       const server = era === 'session' ? await sessionServer() : await statelessServer();
       let issued = 0;

@@ -3,9 +3,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { statelessServer } from '../fixtures/http/mcp.js';
+import { peer } from '../fixtures/http/peer.js';
 import { connect } from '../helpers/connect.js';
 import { mcpError } from '../helpers/errors.js';
-import { http, sse } from '../helpers/remote.js';
+import { environment, http, sse } from '../helpers/remote.js';
 import { timed } from '../helpers/until.js';
 
 describe('`blockPrivateAddresses`', () => {
@@ -75,5 +76,47 @@ describe('`blockPrivateAddresses`', () => {
     );
 
     expect(error.message).toMatch(/proxy/);
+  });
+
+  it('together with a `fetch` is a wrong option', async () => {
+    const server = await statelessServer();
+    const error = await mcpError(
+      connect([http(server.url)], { blockPrivateAddresses: true, fetch: (url, init) => fetch(url, init) }),
+      'invalid-option',
+    );
+
+    expect(error.message).toMatch(/blockPrivateAddresses/);
+    expect(server.connections().all).toBe(0);
+  });
+
+  describe('where the environment names a proxy', () => {
+    it('is a wrong option as soon as one server would be reached through it', async () => {
+      const proxy = await peer((exchange) => exchange.send(502));
+      const server = await statelessServer();
+      environment('HTTP_PROXY', proxy.origin);
+      environment('http_proxy', proxy.origin);
+      environment('no_proxy', '127.0.0.1');
+      const error = await mcpError(
+        connect([http(server.url), sse('http://mcp.example/sse', { name: 'far' })], { blockPrivateAddresses: true }),
+        'invalid-option',
+      );
+
+      expect(error.message).toMatch(/blockPrivateAddresses.*mcp\.example/);
+      expect(proxy.connections().all).toBe(0);
+      expect(server.connections().all).toBe(0);
+    });
+
+    it('is legal where it applies to none of the servers', async () => {
+      const proxy = await peer((exchange) => exchange.send(502));
+      environment('HTTP_PROXY', proxy.origin);
+      environment('http_proxy', proxy.origin);
+      environment('no_proxy', 'mcp.test');
+      const { of } = await connect([http('http://mcp.test/mcp', { timeoutMs: 2000 })], {
+        blockPrivateAddresses: true,
+      });
+
+      expect(of('connection-failure')).toHaveLength(1);
+      expect(proxy.connections().all).toBe(0);
+    });
   });
 });

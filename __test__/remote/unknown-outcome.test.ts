@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { sessionServer, sseServer, statelessServer, type Call } from '../fixtures/http/mcp.js';
+import type { Exchange } from '../fixtures/http/peer.js';
 import { connect } from '../helpers/connect.js';
 import { mcpError } from '../helpers/errors.js';
 import { http, over, overBoth, sse } from '../helpers/remote.js';
@@ -22,6 +23,7 @@ const lost: [what: string, answer: (call: Call) => void][] = [
         .raw('{"json')
         .cut(),
   ],
+  ['in a JSON body without a length', ({ exchange }) => exchange.head(200, JSON_TYPE).raw('{"json').hangUp()],
   ['in an event stream', ({ exchange }) => exchange.stream().text(': hello\n\n').cut()],
   ['in an event', ({ exchange }) => exchange.stream().text('data: {"jsonrpc":').cut()],
   [
@@ -89,6 +91,26 @@ overBoth((stack) => {
       expect(error.message).toMatch(/unknown/);
       expect(ms).toBeLessThan(1000);
       expect(server.seen('tools/call')).toHaveLength(1);
+    });
+
+    it.each([
+      ['cut', (exchange: Exchange) => exchange.cut()],
+      ['closed', (exchange: Exchange) => exchange.hangUp()],
+    ])('a call whose request is %s without an answer rejects within a second', async (_how, end) => {
+      const server = await sseServer({
+        before: (exchange) => {
+          if (exchange.message.method !== 'tools/call') return false;
+          end(exchange);
+          return true;
+        },
+      });
+      const { toolset } = await connect([sse(server.sseUrl)], over(stack));
+      const { value: error, ms } = await timed(() => mcpError(toolset.call('srv__echo', {}), 'connection-lost'));
+
+      expect(error.message).toMatch(/unknown/);
+      expect(ms).toBeLessThan(1000);
+      expect(server.seen('tools/call')).toHaveLength(1);
+      expect(server.streams()).toHaveLength(1);
     });
   });
 

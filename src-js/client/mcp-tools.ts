@@ -305,27 +305,34 @@ class Toolset implements McpToolset {
     if (timeoutMs != null && typeof timeoutMs !== 'number') {
       throw new McpError('invalid-option', 'timeoutMs must be a number');
     }
-    let bearer: string | undefined;
     const server = this.#entries.get(name);
-    // Without credentials the request is on its way when this returns.
-    if (this.#options.auth != null && server?.credentials === true) {
-      bearer = await this.#handlers.credential(server.server, call.session ?? this.#options.session);
-      for (const signal of signals) throwIfAbortedIn(signal, `the call of ${name}`);
-    }
+    const awaitsCredential = this.#options.auth != null && server?.credentials === true;
     this.#assertOpen('the call');
     const listeners = [this.#options.onProgress, call.onProgress].filter((listener) => listener != null);
     let id = 0;
     const settled = this.#request(
       (next) => {
         id = next;
-        this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0, bearer);
+        this.#native.call(next, name, text, timeoutMs ?? undefined, listeners.length > 0, awaitsCredential);
       },
       {
         session: call.session,
         progress: listeners.length === 0 ? undefined : (params) => this.#tellProgress(call, listeners, params),
       },
     );
-    return this.#settle(settled, signals, `the call of ${name}`, () => this.#native.cancel(id, name));
+    const cancel = (): void => this.#native.cancel(id, name);
+    let refusal: { error: unknown } | undefined;
+    // The core waits for it no longer than the call may take.
+    if (awaitsCredential) {
+      this.#handlers.credential(server.server, call.session ?? this.#options.session).then(
+        (token) => this.#native.authorize(id, token ?? ''),
+        (error: unknown) => {
+          refusal = { error };
+          cancel();
+        },
+      );
+    }
+    return this.#settle(settled, signals, `the call of ${name}`, cancel, () => refusal);
   }
 
   /** Let go of, the toolset could not hear what the core answers. */
@@ -341,6 +348,7 @@ class Toolset implements McpToolset {
     signals: AbortSignal[],
     what: string,
     cancel: () => void,
+    refusal?: () => { error: unknown } | undefined,
   ): Promise<unknown> {
     let reason: unknown;
     const forget: (() => void)[] = [];
@@ -355,7 +363,10 @@ class Toolset implements McpToolset {
         );
       }
       const event = await settled;
-      if (event.kind === 'aborted') throw abortOf(reason, what);
+      if (event.kind === 'aborted') {
+        const refused = refusal?.();
+        throw refused === undefined ? abortOf(reason, what) : refused.error;
+      }
       return JSON.parse(valueText(event)) as unknown;
     } finally {
       for (const unlisten of forget) unlisten();

@@ -325,7 +325,10 @@ export interface McpServerStatus {
   name: string;
   projectedName: string;
   type: McpServerConfig['type'];
-  /** `stopped` is for a child that was stopped while nobody needed it, which this version never does. */
+  /**
+   * `connecting` is also a server that was lost and is brought up again. `stopped` is for a child that was stopped while
+   * nobody needed it, which this version never does.
+   */
   state: 'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed';
   era: 'session' | 'stateless' | null;
   protocolVersion: string | null;

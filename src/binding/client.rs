@@ -113,7 +113,7 @@ impl NativeToolset {
         current(&self.toolset)?.catalogue()
     }
 
-    /// Calls a tool by its projected name with the JSON text of its arguments.
+    /// Calls a tool by its projected name with the JSON text of its arguments; at once, or when `authorize` is called.
     #[napi(catch_unwind)]
     pub fn call(
         &self,
@@ -122,7 +122,7 @@ impl NativeToolset {
         arguments: String,
         timeout_ms: Option<f64>,
         report_progress: bool,
-        bearer: Option<String>,
+        awaits_credential: bool,
     ) {
         let timeout = timeout_ms
             .map(|millis| Timeout::from_millis("timeoutMs", millis))
@@ -134,12 +134,20 @@ impl NativeToolset {
                 arguments,
                 timeout,
                 report_progress,
-                bearer,
+                awaits_credential,
             };
             self.open_toolset().map(|toolset| toolset.call(call))
         });
         if let Err(error) = started {
             self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error)));
+        }
+    }
+
+    /// Gives the call `id` the credential that it waits for.
+    #[napi(catch_unwind)]
+    pub fn authorize(&self, id: i64, bearer: String) {
+        if let Some(toolset) = current(&self.toolset) {
+            toolset.authorize(id.cast_unsigned(), bearer);
         }
     }
 

@@ -1,18 +1,18 @@
-//! One call of a tool: from the projected name to a request, and from the end of the request to what its caller is told.
+//! One call of a tool: from the projected name to a request. A call whose credential or whose server is not there yet is
+//! held back meanwhile, within its own time limit; sent is it once, or never.
 
 use std::sync::Arc;
-
-use serde_json::value::RawValue;
+use std::time::{Duration, Instant};
 
 use super::catalogue::Entry;
-use super::connection::Refused;
-use super::failure::{failure, unavailable};
-use super::result;
+use super::connection::{Connection, Refused};
+use super::ended::not_published;
+use super::failure::unavailable;
+use super::held::Hold;
+use super::revive::{Coming, Down, standing};
 use super::server::{Server, State};
 use super::shared::{Route, Shared, closed};
-use crate::catalog::output_schema::{Fit, OutputSchema};
 use crate::catalog::project;
-use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::{CallEnd, CallId};
@@ -33,32 +33,34 @@ pub(crate) struct Call {
     pub(crate) timeout: Option<Timeout>,
     /// Whether the listener wants to hear of progress.
     pub(crate) report_progress: bool,
-    /// The credential of this call, where the caller gives credentials.
-    pub(crate) bearer: Option<String>,
+    /// Whether it must not be sent before `Toolset::authorize`.
+    pub(crate) awaits_credential: bool,
+}
+
+/// What is to be sent, once that is possible.
+struct Wanted {
+    arguments: String,
+    patience: Patience,
+    report_progress: bool,
+    /// Its own credential. It is secret, so that there is no `Debug`.
+    bearer: Option<String>,
 }
 
 impl Shared {
     pub(super) fn start_call(self: &Arc<Self>, call: Call) -> Result<()> {
-        let Call {
-            id,
-            tool,
-            arguments,
-            timeout,
-            report_progress,
-            bearer,
-        } = call;
         if self.tasks.closing.is_cancelled() {
             return Err(closed("before the call"));
         }
+        let id = call.id;
         let unknown = || {
             Error::new(
                 ErrorCode::InvalidArguments,
-                format!("there is no tool named {}", json::quote(&tool)),
+                format!("there is no tool named {}", json::quote(&call.tool)),
             )
         };
-        let Some(entry) = self.entry(&tool) else {
+        let Some(entry) = self.entry(&call.tool) else {
             // The one tool that asks no server.
-            let schema = self.describe(&tool, &arguments).ok_or_else(unknown)??;
+            let schema = self.describe(&call.tool, &call.arguments).ok_or_else(unknown)??;
             self.listener.settled(id, CallEnd::Value(schema));
             return Ok(());
         };
@@ -66,29 +68,79 @@ impl Shared {
         let route = match entry {
             Entry::Callable(route) => route,
             Entry::Quarantined(route) => {
-                let denial = project::denial(&tool, &route.tool.name, &server.config.name);
+                let denial = project::denial(&call.tool, &route.tool.name, &server.config.name);
                 self.listener.settled(id, CallEnd::Value(denial));
                 return Ok(());
             }
-            Entry::Withdrawn { .. } => return Err(not_published(&tool, server)),
+            Entry::Withdrawn { .. } => return Err(not_published(&call.tool, server)),
         };
-        let state = server.state();
-        let connection = match &*state {
-            State::Ready(live) => &live.connection,
-            State::Closed => return Err(closed("before the call")),
-            State::Unavailable(error) => return Err(unavailable(server, error)),
-            State::Connecting => return Err(Error::new(ErrorCode::Unavailable, "the toolset is still connecting")),
+        let timeout = call.timeout.or(server.config.timeout);
+        let wanted = Wanted {
+            patience: Patience {
+                timeout: timeout.unwrap_or(self.options.patience.timeout),
+                ..self.options.patience
+            },
+            arguments: call.arguments,
+            report_progress: call.report_progress,
+            bearer: None,
         };
-        if let Some(bearer) = &bearer {
-            server.redactor.learn(bearer);
+        let owed = || Debt {
+            shared: Arc::clone(self),
+            id,
+            route: Arc::clone(&route),
+            bearer: None,
+            started: self.clock.now(),
+            paid: false,
+        };
+        let mut state = server.state();
+        let coming = if call.awaits_credential {
+            None
+        } else {
+            server.check_credentials(None)?;
+            let looked = self.look(route.server, server, &mut state);
+            Some(looked.map_err(|down| unsent(server, down))?)
+        };
+        match (&*state, coming) {
+            (State::Ready(live), Some(coming)) if coming.is_there() => {
+                let refused = owed().incur(&live.connection, wanted);
+                drop(state);
+                if let Some((waiter, ended)) = refused {
+                    waiter(ended);
+                }
+            }
+            (State::Closed, _) => return Err(closed("before the call")),
+            (_, coming) => {
+                let hold = self.held.hold(id);
+                // Under the lock that closing takes as well, so that it waits for this task.
+                self.tasks.spawn(owed().hold_back(wanted, hold, coming));
+            }
         }
-        server.check_credentials(bearer.as_deref())?;
-        let patience = Patience {
-            timeout: timeout
-                .or(server.config.timeout)
-                .unwrap_or(self.options.patience.timeout),
-            ..self.options.patience
-        };
+        Ok(())
+    }
+}
+
+/// The end that a caller is owed. A call that is dropped unheard, by a task that failed, is settled all the same.
+struct Debt {
+    shared: Arc<Shared>,
+    id: CallId,
+    route: Arc<Route>,
+    /// The credential that it was sent with.
+    bearer: Option<String>,
+    started: Instant,
+    paid: bool,
+}
+
+impl Debt {
+    /// Sends the request; its end pays the debt. What was not even queued is handed back, with why: it is to be told when no
+    /// lock is held.
+    fn incur(self, connection: &Connection, wanted: Wanted) -> Option<(Waiter, Ended)> {
+        let Wanted {
+            arguments,
+            patience,
+            report_progress,
+            bearer,
+        } = wanted;
+        let route = Arc::clone(&self.route);
         let resets = patience.reset_on_progress && patience.timeout != Timeout::NONE;
         let request = Request {
             method: "tools/call",
@@ -96,7 +148,7 @@ impl Shared {
                 .text("name", &route.tool.name)
                 .raw("arguments", &arguments),
             patience,
-            key: Some(id),
+            key: Some(self.id),
             progress: match (report_progress, resets) {
                 (true, _) => ProgressUse::Report,
                 (false, true) => ProgressUse::Patience,
@@ -105,106 +157,124 @@ impl Shared {
             mirror: Mirror {
                 name: Some(route.tool.name.clone()),
                 params: param_header::mirrored(route.param_headers(), &arguments),
-                bearer: bearer.clone(),
+                bearer,
             },
             may_ask: true,
-            waiter: self.waiter(id, route, bearer),
+            waiter: Box::new(move |ended| self.settle(ended)) as Waiter,
         };
-        let Err((refused, waiter)) = connection.request(request) else {
-            return Ok(());
-        };
-        drop(state);
-        waiter(match refused {
+        let (refused, waiter) = connection.request(request).err()?;
+        let ended = match refused {
             Refused::Busy => Ended::Busy,
             Refused::Gone(Some(error)) => Ended::NotSent(error),
             Refused::Gone(None) => Ended::Closed,
-        });
-        Ok(())
+        };
+        Some((waiter, ended))
     }
 
-    fn waiter(self: &Arc<Self>, id: CallId, route: Arc<Route>, bearer: Option<String>) -> Waiter {
-        let debt = Debt {
-            shared: Arc::clone(self),
-            id,
-            paid: false,
+    /// Sends the request as soon as that is possible, unless its time is up before, or nobody wants it any more.
+    /// Without a server to wait for, it is the credential that is waited for first.
+    async fn hold_back(mut self, mut wanted: Wanted, mut hold: Hold, coming: Option<Coming>) {
+        let shared = Arc::clone(&self.shared);
+        let index = self.route.server;
+        let Some(server) = shared.servers.get(index) else {
+            return;
         };
-        let started = self.clock.now();
-        Box::new(move |ended| {
-            let shared = Arc::clone(&debt.shared);
-            let Some(server) = shared.servers.get(route.server) else {
-                return;
+        let ready = async {
+            if let Some(coming) = coming {
+                return coming.end(server).await.map_err(|down| unsent(server, down));
+            }
+            // Whoever gives none gives the call up.
+            let Ok(bearer) = (&mut hold.credential).await else {
+                return std::future::pending().await;
             };
-            let answered = matches!(ended, Ended::Result(_) | Ended::Error(_) | Ended::TooLong { .. });
-            server.note_credentials(&ended, bearer);
-            let end = shared.call_end(ended, server, &route);
-            let problem = match &end {
-                CallEnd::Failed(error) => Some(error.message()),
-                CallEnd::Value(_) | CallEnd::Aborted => None,
-            };
-            let latency = answered.then(|| shared.clock.now().saturating_duration_since(started));
-            server.figures.note(latency, problem);
-            debt.pay(end);
-        })
-    }
-
-    fn call_end(&self, ended: Ended, server: &Server, route: &Route) -> CallEnd {
-        let of = || {
-            format!(
-                "the call of tool {} of MCP server {}",
-                json::quote(&route.tool.name),
-                json::quote(&server.config.name)
-            )
+            server.redactor.learn(&bearer);
+            server.check_credentials(Some(&bearer))?;
+            wanted.bearer = Some(bearer);
+            shared.up(index).await.map_err(|down| unsent(server, down))
         };
-        CallEnd::Failed(match ended {
-            Ended::Result(result) => match result::value(&result, |value| self.check_output(value, server, route)) {
-                Ok(value) => return CallEnd::Value(value),
-                Err(error) if error.code() == ErrorCode::ToolError => error,
-                Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
-            },
-            Ended::Cancelled => return CallEnd::Aborted,
-            ended => failure(ended, &of(), server),
-        })
-    }
-
-    /// Structured content has to fit the schema that the tool published with it. A schema that cannot be used refuses
-    /// nothing, and is told once.
-    fn check_output(&self, value: &RawValue, server: &Server, route: &Route) -> Result<()> {
-        let Some(schema) = &route.tool.output_schema else {
-            return Ok(());
+        let time_is_up = async {
+            match self.time_limit(wanted.patience) {
+                Some(end) => shared.clock.sleep_until(end).await,
+                None => std::future::pending().await,
+            }
         };
-        let check = route.output_check.get_or_init(|| {
-            OutputSchema::compile(schema)
-                .inspect_err(|problem| {
-                    let message = format!(
-                        "the output schema of tool {} of MCP server {} cannot be used, and its results are not checked: {problem}",
-                        json::quote(&route.tool.name),
-                        json::quote(&server.config.name)
-                    );
-                    self.listener.diagnostic(Diagnostic::new(Rule::ProtocolViolation, &server.config.name, message));
-                })
-                .ok()
-        });
-        let Some(check) = check else { return Ok(()) };
-        match check.check(value) {
-            Fit::Fits | Fit::Unknown(_) => Ok(()),
-            Fit::Unfit(problem) => Err(Error::new(
-                ErrorCode::OutputSchema,
-                format!("its structured result does not fit its output schema, {problem}"),
-            )),
+        let outcome = tokio::select! {
+            biased;
+            () = hold.given_up.cancelled() => Ok(()),
+            () = shared.tasks.closing.cancelled() => Err(closed("before the call was sent")),
+            outcome = ready => outcome,
+            () = time_is_up => Err(self.expired(server)),
+        };
+        if let Err(error) = outcome {
+            return self.pay(CallEnd::Failed(error), None);
+        }
+        let state = server.state();
+        // Whoever gives it up later finds it on the connection.
+        if hold.given_up.is_cancelled() {
+            drop(state);
+            return self.pay(CallEnd::Aborted, None);
+        }
+        match standing(&state) {
+            Ok(connection) => {
+                self.bearer.clone_from(&wanted.bearer);
+                let spent = self.waited();
+                wanted.patience.timeout = less(wanted.patience.timeout, spent);
+                wanted.patience.max_total = less(wanted.patience.max_total, spent);
+                let refused = self.incur(connection, wanted);
+                drop(state);
+                if let Some((waiter, ended)) = refused {
+                    waiter(ended);
+                }
+            }
+            Err(down) => {
+                drop(state);
+                self.pay(CallEnd::Failed(unsent(server, down)), None);
+            }
         }
     }
-}
 
-/// The end that a caller is owed. A waiter that is dropped unheard, by a task that failed, still settles its call.
-struct Debt {
-    shared: Arc<Shared>,
-    id: CallId,
-    paid: bool,
-}
+    fn time_limit(&self, patience: Patience) -> Option<Instant> {
+        [patience.timeout, patience.max_total]
+            .into_iter()
+            .filter_map(|limit| self.started.checked_add(limit.duration()?))
+            .min()
+    }
 
-impl Debt {
-    fn pay(mut self, end: CallEnd) {
+    fn expired(&self, server: &Server) -> Error {
+        let message = format!(
+            "the call of tool {} of MCP server {} timed out after {} ms, before it could be sent",
+            json::quote(&self.route.tool.name),
+            json::quote(&server.config.name),
+            self.waited().as_millis()
+        );
+        Error::new(ErrorCode::Timeout, message)
+    }
+
+    fn waited(&self) -> Duration {
+        self.shared.clock.now().saturating_duration_since(self.started)
+    }
+
+    fn settle(mut self, ended: Ended) {
+        let shared = Arc::clone(&self.shared);
+        let Some(server) = shared.servers.get(self.route.server) else {
+            return;
+        };
+        let answered = matches!(ended, Ended::Result(_) | Ended::Error(_) | Ended::TooLong { .. });
+        server.note_credentials(&ended, self.bearer.take());
+        let end = shared.call_end(ended, server, &self.route);
+        let latency = answered.then(|| self.waited());
+        self.pay(end, latency);
+    }
+
+    fn pay(mut self, end: CallEnd, latency: Option<Duration>) {
         self.paid = true;
+        let problem = match &end {
+            CallEnd::Failed(error) => Some(error.message()),
+            CallEnd::Value(_) | CallEnd::Aborted => None,
+        };
+        if let Some(server) = self.shared.servers.get(self.route.server) {
+            server.figures.note(latency, problem);
+        }
         self.shared.listener.settled(self.id, end);
     }
 }
@@ -221,11 +291,16 @@ impl Drop for Debt {
     }
 }
 
-/// The words that the model is to act on (seed, "A wake makes no `tools/list` call").
-fn not_published(tool: &str, server: &Server) -> Error {
-    let server = &server.config.name;
-    Error::new(
-        ErrorCode::NotPublished,
-        format!("MCP tool `{tool}` is no longer published by server `{server}`."),
-    )
+fn unsent(server: &Server, down: Down) -> Error {
+    match down {
+        Down::Closed => closed("before the call was sent"),
+        Down::Because(cause) => unavailable(server, &cause),
+    }
+}
+
+/// What is left of a time limit.
+fn less(limit: Timeout, spent: Duration) -> Timeout {
+    limit
+        .duration()
+        .map_or(Timeout::NONE, |limit| Timeout::after(limit.saturating_sub(spent)))
 }

@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 
 use super::connection::{Connection, Context, Refused, Tasks};
 use super::listing::{self, LIST, Walked};
-use super::options::{Options, ProtocolMode, Remote};
+use super::options::{Endpoint as Configured, Options, ProtocolMode, Remote};
+use super::server::Server;
+use super::shared::Shared;
 use super::start::start;
 use super::{discover, era};
 use crate::catalog::snapshot::RemoteKind;
@@ -53,11 +55,52 @@ pub(super) enum Target<'a> {
     Remote(&'a Remote, ProtocolMode),
 }
 
+impl<'a> Attempt<'a> {
+    /// What it takes to connect this server; `before` is what it spoke when it was connected, and will be held to its era.
+    /// Nothing where child processes are switched off.
+    pub(super) fn of(
+        shared: &'a Arc<Shared>,
+        index: usize,
+        server: &'a Server,
+        before: Option<Revision>,
+    ) -> Option<Self> {
+        let configured = server.config.protocol.unwrap_or(shared.options.protocol);
+        let mode = match before {
+            Some(revision) if revision.era() == Era::Stateless => ProtocolMode::Pin(revision),
+            Some(_) if configured == ProtocolMode::Auto => ProtocolMode::Legacy,
+            _ => configured,
+        };
+        let target = match &server.config.endpoint {
+            Configured::Stdio(launch) if shared.options.stdio => Target::Child(launch, mode),
+            Configured::Stdio(_) => return None,
+            Configured::Remote(remote) => Target::Remote(remote, mode),
+        };
+        Some(Self {
+            projected_name: &server.projected_name,
+            target,
+            timeout: server.config.timeout.unwrap_or(shared.options.patience.timeout),
+            options: &shared.options,
+            context: shared.context(index, server),
+            capabilities: shared.options.handlers.capabilities(),
+            tasks: &shared.tasks,
+        })
+    }
+}
+
 impl Attempt<'_> {
-    /// Connects. When this fails, or is dropped, whatever it started is on its way out.
+    /// Connects, without a listing. When this fails, or is dropped, whatever it started is on its way out.
     ///
     /// # Errors
     /// Whatever kept the server from answering; secrets are already out of the text.
+    pub(super) async fn reopen(self) -> Result<(Connection, Established)> {
+        let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
+        self.bring_up(&deadline).await.map_err(|error| self.told(&error))
+    }
+
+    /// Connects and lists. The same holds for what it started.
+    ///
+    /// # Errors
+    /// The same.
     pub(super) async fn run(self) -> Result<Connected> {
         let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
         let remembered = match self.target {
@@ -76,17 +119,19 @@ impl Attempt<'_> {
                 outcome = self.steps(&deadline).await;
             }
         }
-        outcome.map_err(|error| {
-            let mut message = self.context.redactor.redact(error.message());
-            if let (ErrorCode::Timeout, Some(limit)) = (error.code(), self.timeout.duration()) {
-                // Writing to a string cannot fail.
-                let _ = write!(message, " after {} ms", limit.as_millis());
-            }
-            Error::new(error.code(), message)
-        })
+        outcome.map_err(|error| self.told(&error))
     }
 
-    async fn steps(&self, deadline: &Deadline) -> Result<Connected> {
+    fn told(&self, error: &Error) -> Error {
+        let mut message = self.context.redactor.redact(error.message());
+        if let (ErrorCode::Timeout, Some(limit)) = (error.code(), self.timeout.duration()) {
+            // Writing to a string cannot fail.
+            let _ = write!(message, " after {} ms", limit.as_millis());
+        }
+        Error::new(error.code(), message)
+    }
+
+    async fn bring_up(&self, deadline: &Deadline) -> Result<(Connection, Established)> {
         if self.tasks.closing.is_cancelled() {
             return Err(Error::new(ErrorCode::Closed, CLOSED));
         }
@@ -105,6 +150,11 @@ impl Attempt<'_> {
             Some(established) => established,
             None => self.open(&connection, deadline).await?,
         };
+        Ok((connection, established))
+    }
+
+    async fn steps(&self, deadline: &Deadline) -> Result<Connected> {
+        let (connection, established) = self.bring_up(deadline).await?;
         let walked = listing::list(
             self.projected_name,
             (established.revision.era(), established.announces("tools")),

@@ -34,6 +34,8 @@ use crate::transport::child::Gate;
 pub(super) struct Connection {
     commands: mpsc::Sender<Command>,
     lost: Arc<OnceLock<Arc<Error>>>,
+    /// Fires when nothing is left of it.
+    ended: CancellationToken,
     tasks: Tasks,
 }
 
@@ -103,8 +105,19 @@ impl Connection {
             lost: Arc::clone(&lost),
             told: HashMap::new(),
         };
-        tasks.spawn(driver::run(transport, queue, tasks.closing.clone(), clock, witness));
-        Self { commands, lost, tasks }
+        let ended = CancellationToken::new();
+        let end = ended.clone().drop_guard();
+        let closing = tasks.closing.clone();
+        tasks.spawn(async move {
+            driver::run(transport, queue, closing, clock, witness).await;
+            drop(end);
+        });
+        Self {
+            commands,
+            lost,
+            ended,
+            tasks,
+        }
     }
 
     /// Queues a request; its waiter is told how it ended.
@@ -194,6 +207,11 @@ impl Connection {
 
     pub(super) fn lost(&self) -> Option<&Arc<Error>> {
         self.lost.get()
+    }
+
+    /// Resolves when nothing is left of it: its child has been stopped, its sockets are closed.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.ended.clone().cancelled_owned()
     }
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache::Key;
 use super::connection::Refused;
 use super::failure::{failure, unavailable};
+use super::revive::Down;
 use super::server::{Server, State};
 use super::shared::{Shared, closed};
 use super::toolset::Toolset;
@@ -155,6 +156,9 @@ impl Shared {
             return self.list_all(ask).await;
         };
         let (index, server) = self.find(name)?;
+        if ask.feature != Feature::Unsubscribe {
+            self.reach(index, server).await?;
+        }
         match ask.feature {
             feature if feature.entries().is_some() => Ok(format!("[{}]", self.list(server, feature, ask.id).await?)),
             Feature::Subscribe | Feature::Unsubscribe => {
@@ -179,15 +183,19 @@ impl Shared {
         }
     }
 
-    async fn list_all(&self, ask: &Ask) -> Result<String> {
+    async fn list_all(self: &Arc<Self>, ask: &Ask) -> Result<String> {
         if ask.feature.entries().is_none() {
             return Err(Error::new(
                 ErrorCode::InvalidArguments,
                 "the name of a server must be a string",
             ));
         }
-        let lists = self.servers.iter().map(|server| async move {
-            let list = self.list(server, ask.feature, ask.id).await;
+        let lists = self.servers.iter().enumerate().map(|(index, server)| async move {
+            let list = async {
+                self.reach(index, server).await?;
+                self.list(server, ask.feature, ask.id).await
+            };
+            let list = list.await;
             list.unwrap_or_else(|error| {
                 // Those that never came up were told of then.
                 if error.code() != ErrorCode::Unavailable {
@@ -200,6 +208,14 @@ impl Shared {
         let lists = futures_util::future::join_all(lists).await;
         let lists: Vec<_> = lists.into_iter().filter(|list| !list.is_empty()).collect();
         Ok(format!("[{}]", lists.join(",")))
+    }
+
+    /// A server that was lost is brought up again for this, as for a call.
+    async fn reach(self: &Arc<Self>, index: usize, server: &Server) -> Result<()> {
+        self.up(index).await.map_err(|down| match down {
+            Down::Closed => closed("before it was asked"),
+            Down::Because(cause) => unavailable(server, &cause),
+        })
     }
 
     /// The entries of one server, as JSON texts separated by commas; none where it does not announce any.
@@ -344,7 +360,9 @@ fn not_ready(server: &Server, state: &State) -> Error {
     match state {
         State::Closed => closed("before it was asked"),
         State::Unavailable(error) => unavailable(server, error),
-        State::Connecting | State::Ready(_) => Error::new(ErrorCode::Unavailable, "the toolset is still connecting"),
+        State::Connecting | State::Reviving(_) | State::Ready(_) => {
+            Error::new(ErrorCode::Unavailable, "the toolset is still connecting")
+        }
     }
 }
 

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::cache::Cache;
 use super::catalogue::Listed;
 use super::connection::{Connection, Figures};
 use super::listen::Subscription;
 use super::options::ServerConfig;
 use super::relist::Relisting;
+use super::retries::Retries;
 use super::rows::RowMark;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
@@ -22,6 +25,8 @@ pub(super) struct Server {
     pub(super) projected_name: String,
     pub(super) redactor: Arc<Redactor>,
     pub(super) state: Mutex<State>,
+    /// Counts each end of connecting, the first time or again.
+    pub(super) turns: watch::Sender<u64>,
     pub(super) listed: Mutex<Listed>,
     pub(super) relisting: Relisting,
     /// What the store holds of it, as far as that is known.
@@ -44,7 +49,10 @@ pub(super) enum Credentials {
 
 pub(super) enum State {
     Connecting,
+    /// Connected, unless the connection was lost since.
     Ready(Live),
+    /// It was lost and is brought up again.
+    Reviving(Live),
     /// It never was connected, and why.
     Unavailable(Arc<Error>),
     Closed,
@@ -54,6 +62,7 @@ pub(super) struct Live {
     pub(super) connection: Connection,
     pub(super) established: Established,
     pub(super) took: Duration,
+    pub(super) retries: Retries,
 }
 
 impl Server {
@@ -63,6 +72,17 @@ impl Server {
 
     pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends connecting, unless it was ended before; then it says so.
+    pub(super) fn connected(&self, outcome: State) -> bool {
+        let mut state = self.state();
+        let is_connecting = matches!(*state, State::Connecting);
+        if is_connecting {
+            *state = outcome;
+            self.turns.send_modify(|turn| *turn += 1);
+        }
+        is_connecting
     }
 
     /// Refused credentials are not tried again; others are.
@@ -104,8 +124,9 @@ impl Server {
         let state = self.state();
         let (name, live, cause) = match &*state {
             State::Connecting => ("connecting", None, None),
+            State::Reviving(live) => ("connecting", Some(live), None),
             State::Ready(live) => match live.connection.lost() {
-                Some(error) => ("unavailable", Some(live), Some(Arc::clone(error))),
+                Some(lost) => ("unavailable", Some(live), Some(live.retries.cause(lost))),
                 None if self.is_refused() => ("unavailable", Some(live), None),
                 None => ("ready", Some(live), None),
             },

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catalogue::Catalogue;
 use super::connection::{Context, Tasks};
+use super::held::HeldCalls;
 use super::options::Options;
 use super::server::Server;
 use crate::catalog::listing::ListedTool;
@@ -29,6 +30,8 @@ pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http: Option<Arc<dyn HttpClient>>,
     pub(super) tasks: Tasks,
+    /// Calls that cannot be sent yet.
+    pub(super) held: Arc<HeldCalls>,
     /// What was asked for beside tools and is under way.
     pub(super) asks: Mutex<HashMap<CallId, CancellationToken>>,
     /// Counts requests of our own that have a name.

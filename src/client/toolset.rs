@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -13,10 +13,11 @@ use tokio_util::task::TaskTracker;
 use super::cache::Cache;
 use super::call::Call;
 use super::catalogue::{Catalogue, Listed};
-use super::connect::{Attempt, Connected, Target};
+use super::connect::{Attempt, Connected};
 use super::connection::{Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
 use super::relist::Relisting;
+use super::retries::Retries;
 use super::rows::{Keep, Rows};
 use super::server::{Live, Server, State};
 use super::shared::{Shared, closed};
@@ -50,13 +51,9 @@ impl Toolset {
         http: Option<Arc<dyn HttpClient>>,
         runtime: Handle,
     ) -> Result<Self> {
-        let is_remote = |server: &ServerConfig| matches!(server.endpoint, Endpoint::Remote(_));
         let http = match http {
-            None if servers.iter().any(is_remote) => {
-                let client: Arc<dyn HttpClient> = Arc::new(ReqwestClient::new(&options.http)?);
-                Some(client)
-            }
-            given => given,
+            Some(given) => Some(given),
+            None => own_stack(&servers, &options)?,
         };
         let candidates: Vec<_> = servers
             .iter()
@@ -77,13 +74,14 @@ impl Toolset {
             .into_iter()
             .filter_map(|kept| {
                 let config = configs.get_mut(kept.index)?.take()?;
-                let row = row_of(&kept.name).filter(|_| is_remote(&config));
+                let row = row_of(&kept.name).filter(|_| config.is_remote());
                 Some(Server {
                     redactor: Arc::new(Redactor::new(config.secrets())),
                     config,
                     projected_name: kept.name,
                     state: Mutex::new(State::Connecting),
                     listed: Mutex::new(Listed::guarded_by(row.and_then(Baseline::of_row))),
+                    turns: watch::Sender::default(),
                     relisting: Relisting::default(),
                     kept: Mutex::default(),
                     figures: Figures::default(),
@@ -108,6 +106,7 @@ impl Toolset {
             clock,
             http,
             tasks,
+            held: Arc::default(),
             asks: Mutex::default(),
             own_requests: AtomicU64::new(0),
         })))
@@ -164,8 +163,15 @@ impl Toolset {
         }
     }
 
+    /// Gives a call the credential that it waits for.
+    pub(crate) fn authorize(&self, id: CallId, bearer: String) {
+        self.0.held.authorize(id, bearer);
+    }
+
     /// Gives up a call of this tool, if it is still under way.
     pub(crate) fn cancel(&self, id: CallId, tool: &str) {
+        // In this order: a call that is held looks for this under the lock that the next lines take.
+        self.0.held.give_up(id);
         let server = self.0.entry(tool).and_then(|entry| self.0.servers.get(entry.server()));
         if let Some(State::Ready(live)) = server.map(Server::state).as_deref() {
             live.connection.cancel(id);
@@ -186,6 +192,7 @@ impl Toolset {
         for server in &self.0.servers {
             // The handle goes, and with it the connection; calls after this find the toolset closed.
             *server.state() = State::Closed;
+            server.turns.send_modify(|turn| *turn += 1);
         }
     }
 
@@ -202,31 +209,36 @@ impl Toolset {
     }
 }
 
+/// The HTTP stack of our own, where a server needs one. What it could not carry is refused before anything is started.
+fn own_stack(servers: &[ServerConfig], options: &Options) -> Result<Option<Arc<dyn HttpClient>>> {
+    let mut remotes = servers
+        .iter()
+        .filter_map(|server| match &server.endpoint {
+            Endpoint::Remote(remote) => Some(remote.configured.url()),
+            Endpoint::Stdio(_) => None,
+        })
+        .peekable();
+    if remotes.peek().is_none() {
+        return Ok(None);
+    }
+    let client = ReqwestClient::new(&options.http)?;
+    remotes.try_for_each(|url| client.check_route(url))?;
+    Ok(Some(Arc::new(client)))
+}
+
 impl Shared {
     /// Brings one server up, or tells why not.
     async fn connect_server(self: &Arc<Self>, index: usize) {
         let Some(server) = self.servers.get(index) else {
             return;
         };
-        let mode = server.config.protocol.unwrap_or(self.options.protocol);
-        let target = match &server.config.endpoint {
-            Endpoint::Stdio(launch) if self.options.stdio => Target::Child(launch, mode),
-            Endpoint::Remote(remote) => {
-                for name in &remote.ignored {
-                    self.listener.diagnostic(headers::ignored(&server.config.name, name));
-                }
-                Target::Remote(remote, mode)
+        if let Endpoint::Remote(remote) = &server.config.endpoint {
+            for name in &remote.ignored {
+                self.listener.diagnostic(headers::ignored(&server.config.name, name));
             }
-            Endpoint::Stdio(_) => return self.refuse(server),
-        };
-        let attempt = Attempt {
-            projected_name: &server.projected_name,
-            target,
-            timeout: server.config.timeout.unwrap_or(self.options.patience.timeout),
-            options: &self.options,
-            context: self.context(index, server),
-            capabilities: self.options.handlers.capabilities(),
-            tasks: &self.tasks,
+        }
+        let Some(attempt) = Attempt::of(self, index, server, None) else {
+            return self.refuse(server);
         };
         match attempt.run().await {
             Ok(connected) => {
@@ -252,12 +264,9 @@ impl Shared {
             connection: connected.connection,
             established: connected.established,
             took: connected.took,
+            retries: Retries::default(),
         };
-        let mut state = server.state();
-        if matches!(*state, State::Connecting) {
-            *state = State::Ready(live);
-        }
-        drop(state);
+        server.connected(State::Ready(live));
         self.attend(index, server);
         self.tell_status(server);
     }
@@ -274,10 +283,7 @@ impl Shared {
     }
 
     fn fail(&self, server: &Server, rule: Rule, error: Error, text: String) {
-        let mut state = server.state();
-        if matches!(*state, State::Connecting) {
-            *state = State::Unavailable(Arc::new(error));
-            drop(state);
+        if server.connected(State::Unavailable(Arc::new(error))) {
             self.tell_status(server);
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));

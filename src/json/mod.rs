@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::limits;
@@ -357,6 +357,11 @@ impl Visitor<'_> for BytesVisitor {
 /// Parses a whole text as any serde type, or nothing.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
+}
+
+/// Whether a text is the beginning of JSON and ends too early. No text at all is not the beginning of anything.
+pub(crate) fn breaks_off(text: &str) -> bool {
+    !text.trim().is_empty() && serde_json::from_str::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
 #[cfg(test)]

@@ -79,3 +79,13 @@ fn what_hides_or_reorders_text_is_spelt_out_and_the_rest_stays() {
     assert_eq!(visibly("a, b"), "a, b");
     assert_eq!(visibly("\u{1b}[2K"), "\\u{1b}[2K");
 }
+
+#[test]
+fn the_beginning_of_a_text_is_told_from_another_text() {
+    for cut in ["{", "{\"a\":[1,", "\"a", "[nul"] {
+        assert!(breaks_off(cut), "{cut}");
+    }
+    for whole in ["", " ", "{}", "null", "{}}", "<h1>", "{a", "[1,]", "nothing"] {
+        assert!(!breaks_off(whole), "{whole}");
+    }
+}

@@ -110,7 +110,7 @@ impl Story {
             arguments: "{}".to_owned(),
             timeout: None,
             report_progress: false,
-            bearer: None,
+            awaits_credential: false,
         });
     }
 }

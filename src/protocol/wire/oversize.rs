@@ -1,6 +1,9 @@
 //! Reads, from a message that is too long to keep, the one thing worth knowing: which request it answers. The bytes
 //! stream by and nothing of them is kept.
 
+use crate::json;
+use crate::protocol::message::Id;
+
 /// Finds the top-level `id` of an answer, wherever it stands in the message.
 #[derive(Debug, Default)]
 pub(crate) struct IdFinder {
@@ -45,16 +48,13 @@ impl IdFinder {
     fn step(&mut self, byte: u8) {
         match (self.within, byte) {
             (Within::Structure, _) => return self.step_structure(byte),
-            (Within::Text, b'"') => {
-                self.within = Within::Structure;
-                return;
-            }
+            (Within::Text, b'"') => self.within = Within::Structure,
             (Within::Text, b'\\') => self.within = Within::Escape,
             (Within::Text, _) => {}
             (Within::Escape, _) => self.within = Within::Text,
         }
-        if self.depth == 1 && !self.in_value {
-            self.key.push(byte);
+        if self.depth == 1 {
+            self.part().push(byte);
         }
     }
 
@@ -63,10 +63,9 @@ impl IdFinder {
             b'"' => {
                 self.within = Within::Text;
                 if self.depth == 1 {
-                    // A string is no number of ours; as a key it starts anew.
-                    let part = if self.in_value { &mut self.value } else { &mut self.key };
-                    part.clear();
-                    part.cut = self.in_value;
+                    // A key starts anew, and a value that is a text does with its quote.
+                    self.part().clear();
+                    self.part().push(byte);
                 }
             }
             b'{' | b'[' => self.depth += 1,
@@ -89,10 +88,14 @@ impl IdFinder {
         }
     }
 
+    fn part(&mut self) -> &mut Short {
+        if self.in_value { &mut self.value } else { &mut self.key }
+    }
+
     fn end_member(&mut self) {
-        if self.key.is(b"id") {
-            self.id = self.value.text().and_then(|text| text.trim().parse().ok());
-        } else if self.key.is(b"method") {
+        if self.key.is(b"\"id\"") {
+            self.id = self.value.id();
+        } else if self.key.is(b"\"method\"") {
             self.is_request = true;
         }
         self.key.clear();
@@ -117,12 +120,10 @@ impl Short {
         !self.cut && self.bytes == text
     }
 
-    fn text(&self) -> Option<&str> {
-        if self.cut {
-            None
-        } else {
-            std::str::from_utf8(&self.bytes).ok()
-        }
+    /// As ids are read elsewhere: some servers write a number as a text, or with a fraction of zero.
+    fn id(&self) -> Option<u64> {
+        let text = std::str::from_utf8(&self.bytes).ok().filter(|_| !self.cut)?;
+        Id::new(json::parse(text)?)?.number()
     }
 }
 
@@ -152,6 +153,9 @@ mod tests {
             ),
             (r#"{"error":{"code":1},"id":0}"#, Some(0)),
             (r#"{"id":1,"result":{},"id":2}"#, Some(2)),
+            (r#"{"id":"7","result":{}}"#, Some(7)),
+            (r#"{"result":"\\\"}","id" : "12" }"#, Some(12)),
+            (r#"{"id":7.0,"result":{}}"#, Some(7)),
         ] {
             assert_eq!(find(text), id, "{text}");
         }
@@ -162,7 +166,11 @@ mod tests {
         for text in [
             "",
             r#"{"id":7,"method":"ping"}"#,
-            r#"{"id":"7","result":{}}"#,
+            r#"{"id":"seven","result":{}}"#,
+            r#"{"id":"7","method":"ping"}"#,
+            r#"{"id":"\"7","result":{}}"#,
+            r#"{"id":"12345678901234567890123456789012345","result":{}}"#,
+            r#"{"id":"","result":{}}"#,
             r#"{"id":null,"result":{}}"#,
             r#"{"id":[7],"result":{}}"#,
             r#"{"result":{"id":7}}"#,

@@ -357,6 +357,10 @@ impl Wire {
     async fn take_json(&self, id: u64, body: Body) -> Result<()> {
         match self.endpoint.read(body).await? {
             Ok(text) if self.is_answer(&text, id) => self.hand_over(Received::Message(text)).await,
+            Ok(text) if json::breaks_off(&text) => {
+                let message = "its reply breaks off before the answer; the outcome is unknown";
+                return Err(self.endpoint.error(ErrorCode::ConnectionLost, message));
+            }
             Ok(_) => {
                 let message = "its reply holds no answer to the request";
                 return Err(self.endpoint.error(ErrorCode::InvalidResponse, message));

@@ -23,12 +23,13 @@ use futures_util::{Stream, stream};
 use http::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::dns::Resolve;
 use reqwest::redirect;
+use url::Url;
 
 use self::failure::Target;
 use self::resolve::{CheckedResolver, SystemResolver};
 use self::route::Routes;
 use self::settings::HttpSettings;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::guard::address::check_literal;
 use crate::host::http::{Exchange, HttpClient, HttpRequest, HttpResponse};
 use crate::limits;
@@ -86,14 +87,30 @@ impl ReqwestClient {
         })
     }
 
+    /// Whether a request to this URL could keep the promises that the options make. For the configured URLs this is known
+    /// before anything is started.
+    ///
+    /// # Errors
+    /// `invalid-option`, when private addresses are blocked and a proxy would look the host's address up.
+    pub(crate) fn check_route(&self, url: &Url) -> Result<()> {
+        self.unkept(&Target::new(url.clone(), self.routes.proxy_of(url)))
+            .map_or(Ok(()), |problem| Err(Error::invalid_option(problem)))
+    }
+
+    fn unkept(&self, target: &Target) -> Option<String> {
+        let proxy = target.proxy().filter(|_| self.blocks_private_addresses)?;
+        Some(format!(
+            "blockPrivateAddresses cannot be kept for {target}: the proxy {proxy} would look its address up; set proxy to \
+             'none', or name the host in NO_PROXY"
+        ))
+    }
+
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse> {
         let target = Target::new(request.url.clone(), self.routes.proxy_of(&request.url));
         if self.blocks_private_addresses {
-            if let Some(proxy) = target.proxy() {
-                return Err(Error::invalid_option(format!(
-                    "blockPrivateAddresses cannot be kept for {target}: the proxy {proxy} would look its address up; \
-                     set proxy to 'none', or name the host in NO_PROXY"
-                )));
+            // A redirect led there: the configured URLs were looked at beforehand.
+            if let Some(problem) = self.unkept(&target) {
+                return Err(Error::new(ErrorCode::HostBlocked, problem));
             }
             // No resolver is asked about a literal.
             check_literal(&request.url)?;

@@ -624,16 +624,21 @@ async fn private_addresses_cannot_be_blocked_through_a_proxy() {
     .unwrap();
     let resolver = Changing::new(vec![vec![LOOPBACK]]);
     let client = ReqwestClient::build(&settings, routes, resolver).unwrap();
-    let error = client.send(get("https://mcp.test/")).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidOption);
-    let error = error.to_string();
-    assert!(
-        error.contains("mcp.test:443") && error.contains("proxy.test:3128"),
-        "{error}"
-    );
-    assert!(!error.contains("secret"), "{error}");
+    let proxied = "https://mcp.test/?key=secret".parse().unwrap();
+    let configured = client.check_route(&proxied).unwrap_err();
+    assert_eq!(configured.code(), ErrorCode::InvalidOption);
+    let led_there = client.send(get(proxied.as_str())).await.unwrap_err();
+    assert_eq!(led_there.code(), ErrorCode::HostBlocked);
+    for error in [configured.to_string(), led_there.to_string()] {
+        assert!(
+            error.contains("mcp.test:443") && error.contains("proxy.test:3128"),
+            "{error}"
+        );
+        assert!(!error.contains("secret"), "{error}");
+    }
     // Where the proxy does not apply, the address counts.
     for url in ["https://direct.test/", "http://mcp.test/"] {
+        client.check_route(&url.parse().unwrap()).unwrap();
         assert_eq!(client.send(get(url)).await.unwrap_err().code(), ErrorCode::HostBlocked);
     }
 }

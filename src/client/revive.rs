@@ -1,0 +1,185 @@
+//! Bringing a server up again whose connection was lost: by the next call, once for all calls that come meanwhile. Nothing
+//! is listed, and the routes stay. What was under way when the connection was lost has failed and is never sent again.
+
+use std::mem;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::connect::Attempt;
+use super::connection::Connection;
+use super::options::Endpoint;
+use super::server::{Live, Server, State};
+use super::shared::Shared;
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json;
+use crate::protocol::handshake::Established;
+use crate::protocol::revision::Revision;
+
+/// Why a server cannot be called.
+#[derive(Debug)]
+pub(super) enum Down {
+    /// The toolset is closed.
+    Closed,
+    Because(Arc<Error>),
+}
+
+/// A server that can be called, or will be told about when connecting it has ended.
+pub(super) struct Coming(Option<watch::Receiver<u64>>);
+
+impl Coming {
+    pub(super) const fn is_there(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// # Errors
+    /// Why it cannot be called after all.
+    pub(super) async fn end(self, server: &Server) -> Result<(), Down> {
+        let Some(mut turn) = self.0 else { return Ok(()) };
+        // The sender lives as long as the server.
+        drop(turn.changed().await);
+        // Where a newer attempt is under way by now, the one that was waited for has failed, or was lost at once.
+        standing(&server.state()).map(|_| ())
+    }
+}
+
+impl Shared {
+    /// Resolves as soon as a server can be called, and has it brought up again where it was lost.
+    ///
+    /// # Errors
+    /// Why it cannot be called. What an attempt failed with is told to all who waited for that one.
+    pub(super) async fn up(self: &Arc<Self>, index: usize) -> Result<(), Down> {
+        let Some(server) = self.servers.get(index) else {
+            return Err(Down::Closed);
+        };
+        let coming = self.look(index, server, &mut server.state())?;
+        coming.end(server).await
+    }
+
+    /// Begins to bring a server up again where it was lost.
+    ///
+    /// # Errors
+    /// Why it cannot be called.
+    pub(super) fn look(self: &Arc<Self>, index: usize, server: &Server, state: &mut State) -> Result<Coming, Down> {
+        if let State::Ready(live) = state
+            && let Some(lost) = live.connection.lost().cloned()
+        {
+            let is_child = matches!(server.config.endpoint, Endpoint::Stdio(_));
+            live.retries
+                .begin(is_child, &lost, self.clock.now())
+                .map_err(Down::Because)?;
+            self.begin_revival(index, state);
+        }
+        match state {
+            State::Connecting | State::Reviving(_) => Ok(Coming(Some(server.turns.subscribe()))),
+            other => standing(other).map(|_| Coming(None)),
+        }
+    }
+
+    fn begin_revival(self: &Arc<Self>, index: usize, state: &mut State) {
+        let State::Ready(live) = mem::replace(state, State::Connecting) else {
+            return;
+        };
+        let before = live.established.revision;
+        let ended = live.connection.ended();
+        *state = State::Reviving(live);
+        let attempted = Attempted {
+            shared: Arc::clone(self),
+            index,
+            outcome: None,
+        };
+        self.tasks.spawn(attempted.run(before, ended));
+    }
+
+    fn end_revival(self: &Arc<Self>, index: usize, server: &Server, outcome: Result<(Connection, Established)>) {
+        let mut state = server.state();
+        let State::Reviving(mut live) = mem::replace(&mut *state, State::Closed) else {
+            // It was closed meanwhile, and stays so. What was opened ends with its handle.
+            return;
+        };
+        let problem = match outcome {
+            Ok((connection, established)) => {
+                live.retries.succeeded();
+                live = Live {
+                    connection,
+                    established,
+                    ..live
+                };
+                None
+            }
+            Err(error) => {
+                let text = format!(
+                    "MCP server {} could not be brought up again: {error}",
+                    json::quote(&server.config.name)
+                );
+                live.retries.failed(error, self.clock.now());
+                Some(text)
+            }
+        };
+        *state = State::Ready(live);
+        server.turns.send_modify(|turn| *turn += 1);
+        drop(state);
+        if problem.is_none() {
+            self.attend(index, server);
+        }
+        self.tell_status(server);
+        if let Some(text) = problem {
+            self.listener
+                .diagnostic(Diagnostic::new(Rule::ConnectionFailure, &server.config.name, text));
+        }
+    }
+}
+
+/// The connection that a call can take, or why there is none.
+pub(super) fn standing(state: &State) -> Result<&Connection, Down> {
+    match state {
+        State::Ready(live) => match live.connection.lost() {
+            None => Ok(&live.connection),
+            Some(lost) => Err(Down::Because(live.retries.cause(lost))),
+        },
+        State::Reviving(live) => Err(Down::Because(match live.connection.lost() {
+            Some(lost) => live.retries.cause(lost),
+            None => Arc::new(Error::new(ErrorCode::Unavailable, "it is being brought up again")),
+        })),
+        State::Connecting => Err(Down::Because(Arc::new(Error::new(
+            ErrorCode::Unavailable,
+            "the toolset is still connecting",
+        )))),
+        State::Unavailable(error) => Err(Down::Because(Arc::clone(error))),
+        State::Closed => Err(Down::Closed),
+    }
+}
+
+/// An attempt under way. However its task ends, the attempt does.
+struct Attempted {
+    shared: Arc<Shared>,
+    index: usize,
+    outcome: Option<Result<(Connection, Established)>>,
+}
+
+impl Attempted {
+    async fn run(mut self, before: Revision, old: impl Future<Output = ()>) {
+        let shared = Arc::clone(&self.shared);
+        let Some(server) = shared.servers.get(self.index) else {
+            return;
+        };
+        shared.tell_status(server);
+        // What the old one holds, a file or a port, the new one may need.
+        old.await;
+        // It was connected before, so that there is a way to.
+        if let Some(attempt) = Attempt::of(&shared, self.index, server, Some(before)) {
+            self.outcome = Some(attempt.reopen().await);
+        }
+    }
+}
+
+impl Drop for Attempted {
+    fn drop(&mut self) {
+        if let Some(server) = self.shared.servers.get(self.index) {
+            let failed = || Err(Error::new(ErrorCode::Unavailable, "the task that connects it failed"));
+            self.shared
+                .end_revival(self.index, server, self.outcome.take().unwrap_or_else(failed));
+        }
+    }
+}
