@@ -79,6 +79,26 @@ overBoth((stack) => {
       expect(of('connection-failure')).toEqual([]);
     });
 
+    it('is told again what it was to tell: resources, and log messages', async () => {
+      const server = await sessionServer({
+        capabilities: { tools: {}, logging: {}, resources: { subscribe: true } },
+        before: (exchange) => {
+          if (!['logging/setLevel', 'resources/subscribe'].includes(exchange.message.method ?? '')) return false;
+          exchange.result({});
+          return true;
+        },
+      });
+      const { toolset } = await connect([http(server.url)], { ...over(stack), onLog: () => {} });
+      await toolset.resources.subscribe('srv', 'tide://brest', () => {});
+      server.expire();
+      await toolset.call('srv__echo', {});
+
+      const [, again] = await server.waitFor('resources/subscribe', 2);
+      expect(again?.message.params).toEqual({ uri: 'tide://brest' });
+      expect(again?.header('mcp-session-id')).toBe(server.sessions()[0]);
+      await server.waitFor('logging/setLevel', 2);
+    });
+
     it('is opened anew for calls that come while that goes on', async () => {
       const server = await sessionServer();
       const { toolset } = await connect([http(server.url)], over(stack));

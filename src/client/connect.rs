@@ -335,14 +335,6 @@ async fn shake_hands(
     }
     connection.settle(established.revision).await;
     connection.notify("notifications/initialized", Params::new()).await;
-    if introduction.wants_logs && established.announces("logging") {
-        // Wished for, not needed: whatever the server says to it.
-        connection.send(
-            "logging/setLevel",
-            Params::new().text("level", "debug"),
-            deadline.patience(),
-        );
-    }
     Ok(established)
 }
 

@@ -82,6 +82,8 @@ pub(super) enum Notice {
     ResourceUpdated(String),
     /// It honours subscriptions to the resources of these URIs.
     Acknowledged(Vec<String>),
+    /// It forgot the session, and has a new one.
+    Renewed,
     /// Its connection is gone.
     Lost,
 }
@@ -274,6 +276,10 @@ impl Observer for Witness {
             _ => return,
         };
         (self.context.hear)(notice);
+    }
+
+    fn renewed(&mut self) {
+        (self.context.hear)(Notice::Renewed);
     }
 
     fn lost(&mut self, error: Error) -> Arc<Error> {

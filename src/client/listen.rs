@@ -48,10 +48,16 @@ struct Listening {
 }
 
 impl Shared {
-    /// A server came up: what it is to tell is asked for.
+    /// A server came up, or has a new session: what it is to tell is asked for. What it says to that is not waited for.
     pub(super) fn attend(self: &Arc<Self>, index: usize, server: &Server) {
         let (era, lists) = match &*server.state() {
             State::Ready(live) => {
+                let is_session = live.established.revision.era() == Era::Session;
+                // In the stateless era each request says it.
+                if is_session && self.options.handlers.log && live.established.announces("logging") {
+                    let params = Params::new().text("level", "debug");
+                    live.connection.send("logging/setLevel", params, self.patience(server));
+                }
                 let lists: Vec<_> = LISTS
                     .iter()
                     .filter(|list| live.established.announces_member(list.capability, "listChanged"))

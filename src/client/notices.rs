@@ -28,6 +28,7 @@ impl Shared {
                 self.listener.updated(&server.projected_name, uri);
             }
             Notice::Acknowledged(uris) => server.acknowledge(uris.into_iter()),
+            Notice::Renewed => self.attend(index, server),
             Notice::Lost => {
                 server.cache.forget("");
                 self.tell_status(server);

@@ -74,6 +74,8 @@ pub(crate) trait Observer: Send {
     /// Nobody waits for the answer under this ticket any more.
     fn withdrawn(&mut self, ticket: u64);
     fn notified(&mut self, method: &str, params: Option<&RawValue>);
+    /// The other side knows nothing any more of what it was told.
+    fn renewed(&mut self);
     /// The connection is gone. Told before anybody who waits is; what is returned is what they are told.
     fn lost(&mut self, error: Error) -> Arc<Error>;
 }
@@ -142,6 +144,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                     Received::TooLong { bytes, answers } => self.peer.handle_too_long(bytes, answers),
                     Received::Failed { id, error } => self.peer.handle_failure(id, error),
                     Received::Violation(violation) => self.observer.violation(violation, self.clock.now()),
+                    Received::Renewed => self.observer.renewed(),
                     Received::Lost(error) => return End::Lost(self.observer.lost(error)),
                 },
                 () = fire(timer) => {

@@ -41,6 +41,10 @@ impl Observer for Notes {
         let _ = self.0.send(format!("notified {method}"));
     }
 
+    fn renewed(&mut self) {
+        let _ = self.0.send("renewed".to_owned());
+    }
+
     fn lost(&mut self, error: Error) -> Arc<Error> {
         let _ = self.0.send("lost".to_owned());
         Arc::new(error)

@@ -50,6 +50,8 @@ pub(crate) enum Received {
     },
     /// A breach of the framing that cost nothing but itself.
     Violation(Violation),
+    /// The other side forgot the session, and a new one was opened: it knows nothing of what it was told in the old one.
+    Renewed,
     /// The connection is gone, and why. Nothing follows.
     Lost(Error),
 }

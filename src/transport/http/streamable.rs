@@ -27,6 +27,7 @@ use crate::protocol::revision::{Era, Revision};
 use crate::protocol::wire::http::{self as rules, Sent, SessionId, Verdict, judge};
 use crate::protocol::wire::param_header;
 use crate::protocol::wire::sse::{SseDecoder, SseItem};
+use crate::transport::backoff::backoff;
 use crate::transport::{Received, Transport};
 
 pub(crate) const DISCOVER: &str = "server/discover";
@@ -473,8 +474,9 @@ impl Wire {
                 Ok(None) => return,
                 Err(_) => failures += 1,
             }
-            let wait = cursor.retry * 2_u32.pow(failures.min(5));
-            self.clock.sleep_until(self.clock.now() + wait).await;
+            self.clock
+                .sleep_until(self.clock.now() + backoff(cursor.retry, failures))
+                .await;
         }
     }
 
@@ -578,6 +580,7 @@ impl Wire {
         self.post_quietly(&message::notification(INITIALIZED, &Params::new()))
             .await;
         self.renewed.notify_waiters();
+        self.hand_over(Received::Renewed).await;
         Ok(())
     }
 
