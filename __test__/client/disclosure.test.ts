@@ -59,7 +59,6 @@ describe('the disclosure budget', () => {
       [100, 'names'],
       [20, 'bare'],
     ] as const) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const { toolset } = await connect(servers, { disclosure: { budget } });
       const big = Object.fromEntries(Object.entries(toolset.tools).filter(([name]) => name.startsWith('big__')));
 
@@ -75,7 +74,6 @@ describe('the disclosure budget', () => {
     const tools = (count: number): unknown[] => Array.from({ length: count }, (_, index) => wordy(`t${index}`));
     const servers = [scripted('nine', { tools: tools(9) }).config, scripted('eleven', { tools: tools(11) }).config];
     for (const options of [{}, { disclosure: {} }, { disclosure: { budget: 'auto' } as const }]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       const { toolset } = await connect(servers, options);
       expect(toolset.servers().map(({ disclosure }) => disclosure.tier)).toEqual(['inline', 'names']);
     }
