@@ -27,6 +27,8 @@ pub(crate) const CHILD_RESTART_WINDOW: Duration = Duration::from_secs(60);
 pub(crate) const REVIVAL_PAUSE: Duration = Duration::from_millis(500);
 /// How often a process group whose leader is gone is looked at until it is empty.
 pub(crate) const GROUP_POLL: Duration = Duration::from_millis(10);
+/// The same for who left the group and not its session; each look is one at all processes of the system.
+pub(crate) const STRAGGLER_POLL: Duration = Duration::from_millis(50);
 /// How long the watchdog of the children may leave what it is told unread before it counts as dead.
 pub(crate) const WATCHDOG_PATIENCE: Duration = Duration::from_secs(1);
 /// How many watchdogs that somebody else ended are replaced at once; after that, with the next child that starts.

@@ -7,6 +7,28 @@ use crate::limits;
 
 impl ChildTransport {
     pub(super) async fn stop(&mut self) {
+        self.stop_group().await;
+        self.stop_stragglers().await;
+    }
+
+    /// Who left the group is not known before it was looked for, and nobody tells of its end.
+    async fn stop_stragglers(&self) {
+        let mut signal = Signal::Terminate;
+        let mut deadline = self.clock.now() + limits::STOP_GRACE;
+        while self.group.signal_stragglers(signal).await {
+            let now = self.clock.now();
+            if now >= deadline {
+                match signal {
+                    Signal::Terminate => signal = Signal::Kill,
+                    Signal::Kill => return,
+                }
+                deadline = now + limits::STOP_GRACE;
+            }
+            self.clock.sleep_until(now + limits::STRAGGLER_POLL).await;
+        }
+    }
+
+    async fn stop_group(&mut self) {
         self.stop_writing();
         if self.ended_in_time().await {
             return;

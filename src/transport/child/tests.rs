@@ -63,6 +63,15 @@ fn lives(pid: &str) -> bool {
     rustix::process::test_kill_process(pid).is_ok()
 }
 
+/// The same without those that wait for somebody to reap them: a container's first process may not do that.
+#[cfg(target_os = "linux")]
+fn runs(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ")
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
 #[tokio::test]
 async fn lines_go_in_and_out() {
     let mut transport = start("while read line; do echo \"got $line\"; done").await;
@@ -125,6 +134,23 @@ async fn a_child_that_ignores_every_polite_word_is_killed_with_its_children() {
     }
     transport.close().await;
     assert!(!pids.iter().any(|pid| lives(pid)));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn who_left_the_group_of_the_child_but_not_its_session_is_ended_with_it() {
+    let mut transport =
+        start("set -m; sleep 30 & echo $!; sh -c 'trap \"\" TERM; sleep 31' & echo $!; read line").await;
+    let mut pids = Vec::new();
+    while pids.len() < 2 {
+        match transport.next().await {
+            Received::Message(pid) => pids.push(pid),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(pids.iter().all(|pid| lives(pid)));
+    transport.close().await;
+    assert!(!pids.iter().any(|pid| runs(pid)));
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! The process group that a child leads: signalled as a whole, and never left behind, not even by a host that is killed.
 //! The seam for other systems: `unix` and `windows` say what a group is there.
 
+#[cfg(target_os = "linux")]
+mod session;
 #[cfg(unix)]
 mod unix;
 #[cfg(not(unix))]
@@ -70,6 +72,11 @@ impl ProcessGroup {
     /// Ends the group at once. For the ends of a process that leave no time for anything better.
     pub(crate) fn kill(&self) {
         self.signal(Signal::Kill);
+    }
+
+    /// Signals whoever left the group and not its session, where the system lets us see them. Whether there was anybody.
+    pub(super) async fn signal_stragglers(&self, signal: Signal) -> bool {
+        self.group.signal_stragglers(signal).await
     }
 
     /// Nothing of the group is left, or nothing more can be done about it. Ends when nobody watches it any more.

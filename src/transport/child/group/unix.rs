@@ -3,7 +3,7 @@
 
 use std::io;
 
-use rustix::process::{Pid, WaitOptions, kill_process_group, setsid, test_kill_process_group, waitpgid};
+use rustix::process::{Pid, WaitOptions, kill_process, kill_process_group, setsid, test_kill_process_group, waitpgid};
 use tokio::process::{Child, Command};
 
 use super::Signal;
@@ -41,9 +41,9 @@ pub(super) fn start(mut command: Command) -> io::Result<(Child, Group)> {
 
 #[cfg(target_os = "linux")]
 fn die_with(host: Option<Pid>) -> io::Result<()> {
-    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    use rustix::process::{getppid, set_parent_process_death_signal};
 
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    set_parent_process_death_signal(Some(Signal::Kill.into()))?;
     // It may have ended before.
     if getppid() == host {
         Ok(())
@@ -69,17 +69,36 @@ impl Group {
     }
 
     pub(super) fn signal(&self, signal: Signal) {
-        let signal = match signal {
-            Signal::Terminate => rustix::process::Signal::TERM,
-            Signal::Kill => rustix::process::Signal::KILL,
-        };
         // It fails when the group ended in between, which is what was wanted.
-        let _ = kill_process_group(self.leader, signal);
+        let _ = kill_process_group(self.leader, signal.into());
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) async fn signal_stragglers(&self, signal: Signal) -> bool {
+        let stragglers = super::session::members(self.leader).await;
+        for straggler in &stragglers {
+            let _ = kill_process(*straggler, signal.into());
+        }
+        !stragglers.is_empty()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) async fn signal_stragglers(&self, _signal: Signal) -> bool {
+        false
     }
 
     pub(super) async fn release(&self) {
         if let Some(gone) = self.entry.strike() {
             gone.wait().await;
+        }
+    }
+}
+
+impl From<Signal> for rustix::process::Signal {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Terminate => Self::TERM,
+            Signal::Kill => Self::KILL,
         }
     }
 }

@@ -22,5 +22,9 @@ impl Group {
 
     pub(super) const fn signal(&self, _signal: Signal) {}
 
+    pub(super) async fn signal_stragglers(&self, _signal: Signal) -> bool {
+        false
+    }
+
     pub(super) async fn release(&self) {}
 }
