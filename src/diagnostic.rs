@@ -24,6 +24,8 @@ pub(crate) enum Rule {
     HeaderIgnored,
     /// A redirect left the configured origin, and credentials and configured headers stayed behind.
     CrossOriginHeadersWithheld,
+    /// The program or the working directory of a plugin's server lies outside the plugin.
+    PathEscapesPluginRoot,
 }
 
 impl Rule {
@@ -39,6 +41,7 @@ impl Rule {
             Self::ProtocolViolation => "protocol-violation",
             Self::HeaderIgnored => "header-ignored",
             Self::CrossOriginHeadersWithheld => "cross-origin-headers-withheld",
+            Self::PathEscapesPluginRoot => "path-escapes-plugin-root",
         }
     }
 
@@ -46,7 +49,11 @@ impl Rule {
     pub(crate) const fn is_told_once(self) -> bool {
         matches!(
             self,
-            Self::ConnectionFailure | Self::UnsupportedTransport | Self::ServerNameCollision | Self::ListingLimited
+            Self::ConnectionFailure
+                | Self::UnsupportedTransport
+                | Self::ServerNameCollision
+                | Self::ListingLimited
+                | Self::PathEscapesPluginRoot
         )
     }
 
@@ -62,6 +69,7 @@ impl Rule {
             | Self::ToolDrift
             | Self::ProtocolViolation => "7.2.2",
             Self::HeaderIgnored | Self::CrossOriginHeadersWithheld => "7.2.1",
+            Self::PathEscapesPluginRoot => "4.1",
         }
     }
 }

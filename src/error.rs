@@ -74,6 +74,20 @@ impl Error {
         self
     }
 
+    /// The same in other words.
+    #[must_use]
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Whether it was caused by such a thing.
+    pub(crate) fn is_from<S: StdError + 'static>(&self) -> bool {
+        self.source
+            .as_deref()
+            .is_some_and(<dyn StdError + Send + Sync>::is::<S>)
+    }
+
     #[must_use]
     pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
         self.source = Some(source.into());

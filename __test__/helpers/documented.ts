@@ -11,6 +11,9 @@ export const serverFields: string[] = Object.keys({
   args: true,
   env: true,
   cwd: true,
+  cwdRoot: true,
+  pluginRoot: true,
+  pluginDataRoot: true,
   timeoutMs: true,
   protocol: true,
 } satisfies Record<Exclude<keyof StdioServer, 'type'>, true>);
@@ -31,6 +34,7 @@ export const options: string[] = Object.keys({
   proxy: true,
   ca: true,
   fetch: true,
+  fs: true,
   disclosure: true,
   onListChanged: true,
   storage: true,

@@ -58,7 +58,8 @@ export function encodeOptions(options: McpOptions): string {
     }
   }
   if (options.fetch != null) checkFetch(options);
-  const { allowedHosts, roots } = options;
+  const { allowedHosts, roots, fs } = options;
+  if (fs != null && typeof fs !== 'object') throw wrong('fs must be an object');
   const needsSession = options.auth != null || typeof allowedHosts === 'function';
   if (needsSession && options.session == null) {
     throw wrong('auth, and allowedHosts as a function, need the session that the toolset belongs to: set session');
@@ -68,6 +69,7 @@ export function encodeOptions(options: McpOptions): string {
     ...(typeof allowedHosts === 'function' ? {} : { allowedHosts }),
     sampling: options.sampling != null,
     elicitation: options.elicitation != null,
+    fsRoot: typeof fs?.root === 'string' ? fs.root : undefined,
     roots: typeof roots === 'function' ? true : roots,
     onLog: options.onLog != null,
   }));

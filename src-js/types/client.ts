@@ -15,6 +15,15 @@ export interface StdioServerConfig {
   env?: Record<string, string>;
   /** The working directory; the host's by default. */
   cwd?: string;
+  /** Which root of a plugin `cwd` was declared against: `PLUGIN_ROOT` or `PLUGIN_DATA`. */
+  cwdRoot?: 'PLUGIN_ROOT' | 'PLUGIN_DATA' | (string & {});
+  /**
+   * The folder of the plugin that brought the server along. The server is told of it as `PLUGIN_ROOT`, and starts only when
+   * `command`, unless it is a bare name, and `cwd` lie in the plugin once links are followed.
+   */
+  pluginRoot?: string;
+  /** The folder for the plugin's own data. It is made and tried out, and the server is told of it as `PLUGIN_DATA`. */
+  pluginDataRoot?: string;
   /** In place of {@link McpOptions.timeoutMs} for this server and its calls. */
   timeoutMs?: number;
   /** In place of {@link McpOptions.protocol} for this server. */
@@ -214,6 +223,11 @@ export interface McpOptions {
   proxy?: string;
   /** Certificates in PEM that are trusted besides the usual ones. */
   ca?: string | readonly string[];
+  /**
+   * The file system that plugins were read from. With a string `root`, their paths begin there on this host: `command`,
+   * `cwd`, and the values of `args` and `env` that begin with a root of the plugin.
+   */
+  fs?: object & { readonly root?: unknown };
   /**
    * Makes every HTTP request in place of the stack of this package; the rules about hosts, redirects, headers and sizes
    * stay. Cannot be set together with `blockPrivateAddresses`, `ca` or a `proxy` other than `'none'`.

@@ -24,7 +24,7 @@ use crate::protocol::handshake::{self, Established, Introduction};
 use crate::protocol::message::Params;
 use crate::protocol::peer::{INITIALIZE, Patience};
 use crate::protocol::revision::{Era, Revision};
-use crate::transport::child::Launch;
+use crate::transport::child::{Escape, Launch};
 use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
 use crate::transport::http::streamable::StreamableTransport;
@@ -119,16 +119,20 @@ impl Attempt<'_> {
                 outcome = self.steps(&deadline).await;
             }
         }
-        outcome.map_err(|error| self.told(&error))
+        outcome.map_err(|error| self.told(error))
     }
 
-    fn told(&self, error: &Error) -> Error {
+    fn told(&self, error: Error) -> Error {
+        if error.is_from::<Escape>() {
+            // It is about what was configured, and has to show it as it is.
+            return error;
+        }
         let mut message = self.context.redactor.redact(error.message());
         if let (ErrorCode::Timeout, Some(limit)) = (error.code(), self.timeout.duration()) {
             // Writing to a string cannot fail.
             let _ = write!(message, " after {} ms", limit.as_millis());
         }
-        Error::new(error.code(), message)
+        error.with_message(message)
     }
 
     async fn bring_up(&self, deadline: &Deadline) -> Result<(Connection, Established)> {
@@ -137,6 +141,7 @@ impl Attempt<'_> {
         }
         let (connection, opened) = match self.target {
             Target::Child(launch, _) => {
+                let launch = launch.on_host(self.options.fs_root.as_deref());
                 let starting = start(launch, self.options.max_message_bytes, &self.context, self.tasks);
                 let transport = self.within(deadline, "start", starting).await?;
                 (

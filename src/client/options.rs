@@ -20,7 +20,7 @@ use crate::json::{self, Object};
 use crate::limits::{self, Timeout};
 use crate::protocol::peer::Patience;
 use crate::protocol::revision::Revision;
-use crate::transport::child::Launch;
+use crate::transport::child::{CwdRoot, Launch, Plugin};
 use crate::transport::http::client::settings::{HttpSettings, Proxy};
 
 /// The options of a toolset.
@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(super) handlers: Arc<Handlers>,
     pub(super) disclosure: Disclosure,
     pub(super) on_list_changed: OnListChanged,
+    /// Where the paths of plugins begin on this host.
+    pub(super) fs_root: Option<String>,
 }
 
 /// What becomes of a server's word that its tools changed (client specification, section 8).
@@ -155,6 +157,7 @@ impl Options {
                 Some("ignore") => OnListChanged::Ignore,
                 Some(_) => return Err(fields.must_be("onListChanged", "'guard', 'apply' or 'ignore'")),
             },
+            fs_root: fields.string("fsRoot")?,
         })
     }
 }
@@ -182,12 +185,7 @@ impl ServerConfig {
         };
         let name = fields.required("name")?;
         let endpoint = match fields.required("type")?.as_str() {
-            "stdio" => Endpoint::Stdio(Launch {
-                command: fields.required("command")?,
-                args: fields.strings("args")?.unwrap_or_default(),
-                env: fields.environment()?,
-                cwd: fields.string("cwd")?,
-            }),
+            "stdio" => Endpoint::Stdio(fields.launch()?),
             "streamable-http" => fields.remote(RemoteKind::StreamableHttp)?,
             "sse" => fields.remote(RemoteKind::Sse)?,
             other => {
@@ -222,7 +220,7 @@ impl ServerConfig {
         match &self.endpoint {
             Endpoint::Stdio(launch) => {
                 let env: BTreeMap<_, _> = launch.env.iter().map(|(name, value)| (name, value)).collect();
-                format!("{env:?} {:?}", launch.cwd)
+                format!("{env:?} {:?} {:?}", launch.cwd, launch.plugin)
             }
             Endpoint::Remote(remote) => format!("{:?}", remote.headers),
         }
@@ -355,6 +353,34 @@ impl<'a> Fields<'a> {
             ignored,
             allowed_hosts,
         })))
+    }
+
+    fn launch(&self) -> Result<Launch> {
+        let root = self.not_empty("pluginRoot")?;
+        let data = self.not_empty("pluginDataRoot")?;
+        let cwd_root = match self.string("cwdRoot")?.as_deref().map(CwdRoot::parse) {
+            None => None,
+            Some(Some(CwdRoot::Root)) if root.is_some() => Some(CwdRoot::Root),
+            Some(Some(CwdRoot::Data)) if data.is_some() => Some(CwdRoot::Data),
+            Some(_) => {
+                const WHAT: &str = "'PLUGIN_ROOT' with a pluginRoot, or 'PLUGIN_DATA' with a pluginDataRoot";
+                return Err(self.must_be("cwdRoot", WHAT));
+            }
+        };
+        Ok(Launch {
+            command: self.required("command")?,
+            args: self.strings("args")?.unwrap_or_default(),
+            env: self.environment()?,
+            cwd: self.string("cwd")?,
+            plugin: Plugin { root, data, cwd_root },
+        })
+    }
+
+    fn not_empty(&self, key: &str) -> Result<Option<String>> {
+        match self.string(key)? {
+            Some(text) if text.is_empty() => Err(self.must_be(key, "a path")),
+            text => Ok(text),
+        }
     }
 
     fn protocol(&self) -> Result<Option<ProtocolMode>> {

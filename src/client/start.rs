@@ -18,14 +18,13 @@ use crate::transport::child::{ChildTransport, Launch};
 /// # Errors
 /// `unavailable` when it cannot be started.
 pub(super) async fn start(
-    launch: &Launch,
+    launch: Launch,
     max_message_bytes: usize,
     context: &Context,
     tasks: &Tasks,
 ) -> Result<ChildTransport> {
     let (hand_over, handed) = oneshot::channel();
     let starting = {
-        let launch = launch.clone();
         let context = context.clone();
         let gate = Arc::clone(&tasks.gate);
         async move {

@@ -30,6 +30,7 @@ use crate::guard::redact::Redactor;
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
+use crate::transport::child::Escape;
 use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
@@ -253,7 +254,12 @@ impl Shared {
                     "MCP server {} is not available: {error}",
                     json::quote(&server.config.name)
                 );
-                self.fail(server, Rule::ConnectionFailure, error, text);
+                let rule = if error.is_from::<Escape>() {
+                    Rule::PathEscapesPluginRoot
+                } else {
+                    Rule::ConnectionFailure
+                };
+                self.fail(server, rule, error, text);
             }
         }
     }

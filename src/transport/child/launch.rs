@@ -10,6 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
 use super::env::environment;
+use super::plugin::Plugin;
 use super::{Gate, ProcessGroup, starter};
 use crate::error::{Error, ErrorCode, Result};
 
@@ -20,6 +21,7 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cwd: Option<String>,
+    pub(crate) plugin: Plugin,
 }
 
 impl Launch {
@@ -43,6 +45,10 @@ impl Launch {
     }
 
     fn start_blocking(&self) -> Result<(Child, Arc<ProcessGroup>)> {
+        self.prepared()?.start_prepared()
+    }
+
+    fn start_prepared(&self) -> Result<(Child, Arc<ProcessGroup>)> {
         if let Some(cwd) = &self.cwd {
             match std::fs::metadata(cwd) {
                 Ok(metadata) if metadata.is_dir() => {}
@@ -62,12 +68,17 @@ impl Launch {
     }
 
     fn command(&self) -> Command {
+        let environment = environment(&self.env);
+        #[cfg(windows)]
+        let program = self.program(&environment);
+        #[cfg(not(windows))]
+        let program = &self.command;
         #[expect(clippy::disallowed_methods, reason = "the one home of starting processes")]
-        let mut command = Command::new(&self.command);
+        let mut command = Command::new(program);
         command
             .args(&self.args)
             .env_clear()
-            .envs(environment(&self.env))
+            .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -76,6 +87,19 @@ impl Launch {
             command.current_dir(cwd);
         }
         command
+    }
+
+    /// The standard library quotes the arguments of a shim as `cmd.exe` needs it, or refuses them.
+    #[cfg(windows)]
+    fn program(&self, environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> std::ffi::OsString {
+        let value = |name: &str| {
+            let mut values = environment.iter().rev();
+            let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let extensions = value("PATHEXT").into_string().unwrap_or_default();
+        super::program::find(&self.command, &value("PATH"), &extensions, Path::is_file)
+            .map_or_else(|| self.command.clone().into(), Into::into)
     }
 
     fn explain(&self, error: io::Error) -> Error {
@@ -87,7 +111,12 @@ impl Launch {
             io::ErrorKind::NotFound => format!("the command `{command}` does not exist"),
             io::ErrorKind::PermissionDenied => format!("the command `{command}` is not an executable file"),
             io::ErrorKind::InvalidInput => {
-                format!("the command `{command}` cannot be started: its arguments or environment hold a NUL")
+                let culprit = if cfg!(windows) {
+                    "what cannot be passed on there"
+                } else {
+                    "a NUL"
+                };
+                format!("the command `{command}` cannot be started: its arguments or environment hold {culprit}")
             }
             kind => format!("the command `{command}` cannot be started ({kind})"),
         };

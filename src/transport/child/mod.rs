@@ -5,6 +5,9 @@ mod env;
 mod gate;
 mod group;
 mod launch;
+mod plugin;
+#[cfg(any(windows, test))]
+mod program;
 mod starter;
 mod stderr;
 mod stop;
@@ -22,6 +25,7 @@ use tokio::task::JoinHandle;
 pub(crate) use gate::Gate;
 pub(crate) use group::ProcessGroup;
 pub(crate) use launch::Launch;
+pub(crate) use plugin::{CwdRoot, Escape, Plugin};
 
 use super::{Received, Transport};
 use crate::error::{Error, ErrorCode, Result};

@@ -11,6 +11,7 @@ async fn start(script: &str) -> ChildTransport {
         args: vec!["-c".to_owned(), script.to_owned()],
         env: Vec::new(),
         cwd: None,
+        plugin: Plugin::default(),
     };
     ChildTransport::start(
         &launch,
@@ -195,6 +196,7 @@ async fn what_cannot_be_started_says_why_and_tells_command_from_directory() {
         args: vec!["secret-argument".to_owned()],
         env: Vec::new(),
         cwd: cwd.map(ToOwned::to_owned),
+        plugin: Plugin::default(),
     };
     let cases = [
         (
@@ -233,6 +235,7 @@ async fn the_last_words_of_a_child_that_is_closed_are_offered_without_a_line_end
         ],
         env: Vec::new(),
         cwd: None,
+        plugin: Plugin::default(),
     };
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let transport = ChildTransport::start(
