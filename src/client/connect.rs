@@ -94,7 +94,7 @@ impl Attempt<'_> {
     /// Whatever kept the server from answering; secrets are already out of the text.
     pub(super) async fn reopen(self) -> Result<(Connection, Established)> {
         let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
-        self.bring_up(&deadline).await.map_err(|error| self.told(&error))
+        self.bring_up(&deadline).await.map_err(|error| self.told(error))
     }
 
     /// Connects and lists. The same holds for what it started.

@@ -11,7 +11,8 @@ use super::connection::Connection;
 use super::options::Endpoint;
 use super::server::{Live, Server, State};
 use super::shared::Shared;
-use crate::diagnostic::{Diagnostic, Rule};
+use super::start::rule_of_failure;
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode, Result};
 use crate::json;
 use crate::protocol::handshake::Established;
@@ -113,8 +114,9 @@ impl Shared {
                     "MCP server {} could not be brought up again: {error}",
                     json::quote(&server.config.name)
                 );
+                let diagnostic = Diagnostic::new(rule_of_failure(&error), &server.config.name, text);
                 live.retries.failed(error, self.clock.now());
-                Some(text)
+                Some(diagnostic)
             }
         };
         *state = State::Ready(live);
@@ -124,9 +126,8 @@ impl Shared {
             self.attend(index, server);
         }
         self.tell_status(server);
-        if let Some(text) = problem {
-            self.listener
-                .diagnostic(Diagnostic::new(Rule::ConnectionFailure, &server.config.name, text));
+        if let Some(diagnostic) = problem {
+            self.listener.diagnostic(diagnostic);
         }
     }
 }

@@ -7,11 +7,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Context, Tasks};
+use crate::diagnostic::Rule;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::Clock;
 use crate::limits;
 use crate::transport::Transport;
-use crate::transport::child::{ChildTransport, Launch};
+use crate::transport::child::{ChildTransport, Escape, Launch};
 
 /// Starts the child. When this is dropped, the start runs on in a task of the toolset's, which then ends what it started.
 ///
@@ -66,6 +67,15 @@ async fn run<T: Transport>(
         }
         // Looking for a file can block for ever, and closing must not. The gate is shut: what starts yet is killed by it.
         () = patience => drop(hand_over.send(Err(given_up()))),
+    }
+}
+
+/// The rule under which a failure to connect is told.
+pub(super) fn rule_of_failure(error: &Error) -> Rule {
+    if error.is_from::<Escape>() {
+        Rule::PathEscapesPluginRoot
+    } else {
+        Rule::ConnectionFailure
     }
 }
 

@@ -21,6 +21,7 @@ use super::retries::Retries;
 use super::rows::{Keep, Rows};
 use super::server::{Live, Server, State};
 use super::shared::{Shared, closed};
+use super::start::rule_of_failure;
 use crate::catalog::collision::{self, Candidate};
 use crate::catalog::drift::Baseline;
 use crate::diagnostic::{Diagnostic, Rule};
@@ -30,7 +31,6 @@ use crate::guard::redact::Redactor;
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
-use crate::transport::child::Escape;
 use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
@@ -254,12 +254,7 @@ impl Shared {
                     "MCP server {} is not available: {error}",
                     json::quote(&server.config.name)
                 );
-                let rule = if error.is_from::<Escape>() {
-                    Rule::PathEscapesPluginRoot
-                } else {
-                    Rule::ConnectionFailure
-                };
-                self.fail(server, rule, error, text);
+                self.fail(server, rule_of_failure(&error), error, text);
             }
         }
     }
