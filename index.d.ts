@@ -1,7 +1,7 @@
 // The public names of `espalier`, each by name.
 
 // Connecting servers and calling their tools.
-export { mcpTools } from './dist/index.js';
+export { mcpTools, rebuildMcpToolsFromStorage } from './dist/index.js';
 export type {
   McpDisclosure,
   McpFetch,

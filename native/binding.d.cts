@@ -39,6 +39,8 @@ export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
   /** Connects the servers. When it has ended well, there is a catalogue to take. */
   connect(id: number, settings: NativeSettings): void
+  /** Makes a catalogue out of the rows, to take when this has ended well. `reconciled` ends once every server was tried. */
+  wake(id: number, reconciled: number, settings: NativeSettings): void
   /**
    * What the tools are built from, where it is another one than was taken last: a line of JSON with an entry per tool,
    * and behind it the texts of their schemas.
@@ -124,9 +126,11 @@ export interface NativeReply {
 export interface NativeRows {
   /** JSON text. */
   text: string
-  /** Whether it is to be asked to save others. */
-  areKept: boolean
+  purpose: NativeRowsPurpose
 }
+
+/** What the rows of a store are for. */
+export type NativeRowsPurpose = 'review' | 'guard' | 'wake'
 
 /** What a toolset is made of. */
 export interface NativeSettings {
@@ -135,6 +139,8 @@ export interface NativeSettings {
   options: string
   /** Where there is a store. */
   rows?: NativeRows
+  /** Whether children may be started; the switch of the process where nothing is said. */
+  stdio?: boolean
   hearsStderr: boolean
   givesCredentials: boolean
   fetches: boolean

@@ -2,7 +2,7 @@
 
 import { native } from './native.js';
 
-export { mcpTools, reviewMcpDrift } from './client/mcp-tools.js';
+export { mcpTools, rebuildMcpToolsFromStorage, reviewMcpDrift } from './client/mcp-tools.js';
 export {
   catalogTokens,
   composeMcpSystemPrompt,

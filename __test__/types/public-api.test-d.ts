@@ -25,6 +25,7 @@ import {
   type McpToolset,
   type PersistedServer,
   type PersistedTool,
+  rebuildMcpToolsFromStorage,
   retrustMcpServer,
   reviewMcpDrift,
 } from 'espalier/node';
@@ -216,6 +217,9 @@ export const store: McpConnectionStore = {
     expectTypeOf(id).toEqualTypeOf<string>();
   },
 };
+expectTypeOf(rebuildMcpToolsFromStorage([], { storage: store }, { stdio: false })).toEqualTypeOf<Promise<McpToolset>>();
+// @ts-expect-error -- whether children may be started has to be said
+void rebuildMcpToolsFromStorage([], { storage: store });
 expectTypeOf(retrustMcpServer(store, 'docs')).toEqualTypeOf<Promise<boolean>>();
 expectTypeOf(reviewMcpDrift(store, [])).toEqualTypeOf<Promise<McpDriftReview[]>>();
 export const row: PersistedServer = { id: 'x', name: 'x', type: 'sse', url: 'https://example.com/sse' };

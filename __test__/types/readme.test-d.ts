@@ -34,3 +34,13 @@ export async function lookUp(mcp: McpToolset, query: string, signal: AbortSignal
     throw error;
   }
 }
+
+import { createSqliteMcpConnectionStore, type McpServerConfig, rebuildMcpToolsFromStorage } from 'espalier';
+
+export async function wake(servers: McpServerConfig[]) {
+  const storage = createSqliteMcpConnectionStore('connections.sqlite');
+  const woken = await rebuildMcpToolsFromStorage(servers, { storage }, { stdio: false });
+  // `woken.tools` can be used at once; this is only to be sure of the latest listings.
+  await woken.reconciled;
+  return woken;
+}

@@ -4,7 +4,7 @@ import { onAbort } from '../cancel.js';
 import { AbortError, McpError } from '../errors.js';
 import { killAtExit, spareAtExit } from '../exit.js';
 import { native, toError, unwrap } from '../native.js';
-import type { NativeEvent } from '../../native/binding.cjs';
+import type { NativeEvent, NativeRows } from '../../native/binding.cjs';
 import type {
   AnyTool,
   Diagnostic,
@@ -46,7 +46,38 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
   // Without the baselines nothing can be trusted: they are read before anything is started.
   const rows = storage == null ? undefined : await unlessAborted(signal, readRows(storage));
   const toolset = new Toolset(options);
-  await toolset[CONNECT]({ ...settings, rows, areKept: storage != null });
+  await toolset[CONNECT]({ ...settings, rows: rows === undefined ? undefined : { text: rows, purpose: 'guard' } });
+  return toolset;
+}
+
+/**
+ * Wakes the servers that a store remembers, in the order of its rows: the map of tools is there before any of them is
+ * asked, and holds what they listed last, guarded by what they are trusted by. Then each is connected and listed once, and
+ * the same map and the rows are brought up to date; `reconciled` settles after that. A call before its server is connected
+ * waits for it, or rejects with what keeps it from being.
+ *
+ * This is no cold start: a server without a row is not connected, and a row without a fitting configuration is a
+ * diagnostic. A row that lists nothing is connected before the map is given.
+ *
+ * Rejects as {@link mcpTools} does, and with `invalid-option` without `options.storage`.
+ *
+ * @example
+ * const toolset = await rebuildMcpToolsFromStorage(servers, { storage: store }, { stdio: false });
+ * await toolset.reconciled; // only to be sure of the latest listings
+ */
+export async function rebuildMcpToolsFromStorage(
+  servers: readonly McpServerConfig[],
+  options: McpOptions,
+  runtime: { stdio: boolean },
+): Promise<McpToolset> {
+  const settings = encodeSettings(servers, options);
+  const { signal, storage } = options;
+  const stdio: unknown = runtime?.stdio ?? false;
+  if (typeof stdio !== 'boolean') throw new McpError('invalid-option', 'stdio must be true or false');
+  if (storage == null) throw new McpError('invalid-option', 'storage must be the connection store to wake from');
+  const rows = await unlessAborted(signal, readRows(storage));
+  const toolset = new Toolset(options);
+  await toolset[CONNECT]({ ...settings, stdio, rows: { text: rows, purpose: 'wake' } });
   return toolset;
 }
 
@@ -70,7 +101,7 @@ export async function reviewMcpDrift(
   const settings = encodeSettings(servers, { ...options, storage: store });
   const rows = await unlessAborted(options.signal, readRows(store));
   const toolset = new Toolset(options);
-  await toolset[CONNECT]({ ...settings, rows, areKept: false });
+  await toolset[CONNECT]({ ...settings, rows: { text: rows, purpose: 'review' } });
   try {
     return toolset[REVIEW](rows, await readTrusted(store, rows));
   } finally {
@@ -120,8 +151,8 @@ const REVIEW = Symbol('review');
 interface Settings {
   servers: string;
   options: string;
-  rows: string | undefined;
-  areKept: boolean;
+  rows: NativeRows | undefined;
+  stdio?: boolean;
 }
 
 type ProgressListener = (progress: McpProgress) => void;
@@ -160,7 +191,7 @@ function relay(inbox: Inbox): (events: NativeEvent[]) => void {
 
 class Toolset implements McpToolset {
   readonly tools: Record<string, AnyTool> = emptyTools();
-  readonly reconciled: Promise<void> = Promise.resolve();
+  reconciled: Promise<void> = Promise.resolve();
   readonly resources: Resources;
   readonly prompts: Prompts;
   readonly #options: McpOptions;
@@ -173,6 +204,8 @@ class Toolset implements McpToolset {
   readonly #listeners = new Listeners();
   #lastId = 0;
   #closing: Promise<void> | undefined;
+  #tellClosed: () => void = () => {};
+  readonly #closed = new Promise<void>((resolve) => (this.#tellClosed = resolve));
 
   constructor(options: McpOptions) {
     this.#options = options;
@@ -186,20 +219,22 @@ class Toolset implements McpToolset {
     killAtExit(this.#native);
   }
 
-  async [CONNECT]({ servers, options, rows, areKept }: Settings): Promise<void> {
+  async [CONNECT]({ rows, ...given }: Settings): Promise<void> {
     const { signal, onStderr, auth } = this.#options;
     const forget = signal && onAbort(signal, () => void this.close());
+    const settings = {
+      ...given,
+      ...(rows === undefined ? {} : { rows }),
+      hearsStderr: onStderr != null,
+      givesCredentials: auth != null,
+      fetches: this.#fetches !== undefined,
+    };
     try {
-      const connected = this.#request((id) =>
-        this.#native.connect(id, {
-          servers,
-          options,
-          ...(rows === undefined ? {} : { rows: { text: rows, areKept } }),
-          hearsStderr: onStderr != null,
-          givesCredentials: auth != null,
-          fetches: this.#fetches !== undefined,
-        }),
-      );
+      const isWoken = rows?.purpose === 'wake';
+      const connected = this.#request((id) => {
+        if (isWoken) this.#native.wake(id, this.#awaitReconciled(), settings);
+        else this.#native.connect(id, settings);
+      });
       valueText(await connected);
       throwIfAborted(signal);
       this.#takeCatalog();
@@ -210,6 +245,14 @@ class Toolset implements McpToolset {
     } finally {
       forget?.();
     }
+  }
+
+  /** The number of the request whose end settles `reconciled`; the end of the toolset does as well. */
+  #awaitReconciled(): number {
+    let number = 0;
+    const tried = this.#request((id) => (number = id));
+    this.reconciled = anyOf(tried, this.#closed);
+    return number;
   }
 
   [REVIEW](rows: string, trusted: string): McpDriftReview[] {
@@ -251,6 +294,7 @@ class Toolset implements McpToolset {
     this.#native.release();
     this.#fetches?.close();
     delete this.#inbox.deliver;
+    this.#tellClosed();
   }
 
   /** Brings the map up to date, in place and in the core's order. What stayed as it was stays the same object. */
@@ -434,6 +478,10 @@ class Toolset implements McpToolset {
       guarded('onStderr', () => this.#options.onStderr?.(event.server ?? '', text ?? ''));
     }
   }
+}
+
+async function anyOf(...waited: Promise<unknown>[]): Promise<void> {
+  await Promise.race(waited);
 }
 
 const QUESTIONS = new Set<NativeEvent['kind']>(['credential', 'sampling', 'elicitation', 'roots', 'save']);

@@ -461,7 +461,10 @@ export interface McpToolset {
   readonly tools: Record<string, AnyTool>;
   readonly resources: McpResources;
   readonly prompts: McpPrompts;
-  /** Settles once every stored listing was checked; resolved already unless the toolset was rebuilt from storage. */
+  /**
+   * Resolves once every stored listing was checked against its server, or the server could not be reached; already unless
+   * the toolset was rebuilt from storage. Never rejects.
+   */
   readonly reconciled: Promise<void>;
   servers(): McpServerStatus[];
   /**

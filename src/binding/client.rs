@@ -16,7 +16,7 @@ use super::runtime;
 use crate::client::call::Call;
 use crate::client::features::{Ask, Feature};
 use crate::client::options::{Options, ServerConfig};
-use crate::client::rows::{Rows, parse_rows};
+use crate::client::rows::{Purpose, Rows, parse_rows};
 use crate::client::toolset::Toolset;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::http::HttpClient;
@@ -29,8 +29,18 @@ use crate::transport::clock::SystemClock;
 pub struct NativeRows {
     /// JSON text.
     pub text: String,
-    /// Whether it is to be asked to save others.
-    pub are_kept: bool,
+    pub purpose: NativeRowsPurpose,
+}
+
+/// What the rows of a store are for.
+#[napi(string_enum = "kebab-case")]
+pub enum NativeRowsPurpose {
+    /// To be compared with what the servers list.
+    Review,
+    /// To guard what the servers list.
+    Guard,
+    /// To be woken.
+    Wake,
 }
 
 /// What a toolset is made of.
@@ -41,6 +51,8 @@ pub struct NativeSettings {
     pub options: String,
     /// Where there is a store.
     pub rows: Option<NativeRows>,
+    /// Whether children may be started; the switch of the process where nothing is said.
+    pub stdio: Option<bool>,
     pub hears_stderr: bool,
     pub gives_credentials: bool,
     pub fetches: bool,
@@ -83,26 +95,30 @@ impl NativeToolset {
     /// Connects the servers. When it has ended well, there is a catalogue to take.
     #[napi(catch_unwind)]
     pub fn connect(&self, id: i64, settings: NativeSettings) {
-        let hears = Hears {
-            stderr: settings.hears_stderr,
-            auth: settings.gives_credentials,
+        let Some(toolset) = self.open(id, &settings) else {
+            return;
         };
-        let listener: Arc<dyn Listener> = Arc::new(JsListener::new(
-            Arc::clone(&self.mailbox),
-            Arc::clone(&self.questions),
-            hears,
-        ));
-        let http = settings.fetches.then(|| self.fetch.client(&self.mailbox));
-        let toolset = match open(&settings, &listener, http, &self.runtime) {
-            Ok(toolset) => toolset,
-            Err(error) => return self.mailbox.answer(NativeEvent::settled(id, CallEnd::Failed(error))),
-        };
-        *self.toolset.lock().unwrap_or_else(PoisonError::into_inner) = Some(toolset.clone());
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
-            let connected = toolset.connect().await;
-            let end = connected.map_or_else(CallEnd::Failed, |()| CallEnd::Value("null".to_owned()));
-            mailbox.answer(NativeEvent::settled(id, end));
+            mailbox.answer(NativeEvent::done(id, toolset.connect().await));
+        });
+    }
+
+    /// Makes a catalogue out of the rows, to take when this has ended well. `reconciled` ends once every server was tried.
+    #[napi(catch_unwind)]
+    pub fn wake(&self, id: i64, reconciled: i64, settings: NativeSettings) {
+        let Some(toolset) = self.open(id, &settings) else {
+            return;
+        };
+        let mailbox = Arc::clone(&self.mailbox);
+        self.runtime.spawn(async move {
+            let woken = toolset.wake().await;
+            let is_up = woken.is_ok();
+            mailbox.answer(NativeEvent::done(id, woken));
+            if is_up {
+                toolset.reconcile().await;
+            }
+            mailbox.answer(NativeEvent::done(reconciled, Ok(())));
         });
     }
 
@@ -272,6 +288,30 @@ impl NativeToolset {
             .map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
     }
 
+    /// The toolset of these settings; why there is none is told as the end of `id`.
+    fn open(&self, id: i64, settings: &NativeSettings) -> Option<Toolset> {
+        let hears = Hears {
+            stderr: settings.hears_stderr,
+            auth: settings.gives_credentials,
+        };
+        let listener: Arc<dyn Listener> = Arc::new(JsListener::new(
+            Arc::clone(&self.mailbox),
+            Arc::clone(&self.questions),
+            hears,
+        ));
+        let http = settings.fetches.then(|| self.fetch.client(&self.mailbox));
+        match open(settings, &listener, http, &self.runtime) {
+            Ok(toolset) => {
+                *self.toolset.lock().unwrap_or_else(PoisonError::into_inner) = Some(toolset.clone());
+                Some(toolset)
+            }
+            Err(error) => {
+                self.mailbox.answer(NativeEvent::done(id, Err(error)));
+                None
+            }
+        }
+    }
+
     fn open_toolset(&self) -> Result<Toolset> {
         current(&self.toolset).ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
     }
@@ -283,13 +323,20 @@ fn open(
     http: Option<Arc<dyn HttpClient>>,
     runtime: &Handle,
 ) -> Result<Toolset> {
-    let options = Options::parse(&settings.options, constants::stdio_is_enabled())?;
+    let options = Options::parse(
+        &settings.options,
+        settings.stdio.unwrap_or_else(constants::stdio_is_enabled),
+    )?;
     let servers = ServerConfig::parse_all(&settings.servers)?;
     let given = settings.rows.as_ref();
     let stored = given.map(|rows| parse_rows(&rows.text)).transpose()?;
     let rows = stored.as_deref().zip(given).map(|(stored, given)| Rows {
         stored,
-        are_kept: given.are_kept,
+        purpose: match given.purpose {
+            NativeRowsPurpose::Review => Purpose::Review,
+            NativeRowsPurpose::Guard => Purpose::Guard,
+            NativeRowsPurpose::Wake => Purpose::Wake,
+        },
     });
     Toolset::new(
         servers,

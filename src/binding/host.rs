@@ -259,6 +259,12 @@ impl Listener for JsListener {
 }
 
 impl NativeEvent {
+    /// The end of a request that has no value.
+    pub(super) fn done(id: i64, outcome: Result<()>) -> Self {
+        let end = outcome.map_or_else(CallEnd::Failed, |()| CallEnd::Value("null".to_owned()));
+        Self::settled(id, end)
+    }
+
     pub(super) fn settled(id: i64, end: CallEnd) -> Self {
         match end {
             // JavaScript cannot hold it in one string, and the exception would cost everything that is delivered with it.

@@ -115,6 +115,15 @@ impl Listed {
         }
     }
 
+    /// Of a server that is woken: what its row says.
+    pub(super) fn remembered(tools: Vec<Arc<ListedTool>>, baseline: Option<Baseline>) -> Self {
+        Self {
+            tools: Arc::new(tools),
+            is_whole: true,
+            ..Self::guarded_by(baseline)
+        }
+    }
+
     pub(super) fn parts(&self) -> (Arc<Vec<Arc<ListedTool>>>, Option<Arc<Baseline>>) {
         (Arc::clone(&self.tools), self.baseline.clone())
     }
@@ -263,6 +272,12 @@ impl Published {
 }
 
 impl Server {
+    /// Whether a tool that it listed is not among those that it lists now.
+    pub(super) fn has_withdrawn(&self, tool: &str) -> bool {
+        let listed = self.listed();
+        listed.is_whole && !listed.tools.iter().any(|one| one.name == tool)
+    }
+
     pub(super) fn listed(&self) -> MutexGuard<'_, Listed> {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }

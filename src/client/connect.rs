@@ -29,12 +29,17 @@ use crate::transport::http::endpoint::Endpoint;
 use crate::transport::http::sse::SseTransport;
 use crate::transport::http::streamable::StreamableTransport;
 
-/// A server that answers, and what it lists.
-pub(super) struct Connected {
+/// A server that answers.
+pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) established: Established,
-    pub(super) walked: Walked,
     pub(super) took: Duration,
+}
+
+/// A server that answers, and what it lists.
+pub(super) struct Connected {
+    pub(super) opened: Opened,
+    pub(super) walked: Walked,
 }
 
 /// What is brought up, and where it is told about.
@@ -102,21 +107,37 @@ impl Attempt<'_> {
     /// # Errors
     /// The same.
     pub(super) async fn run(self) -> Result<Connected> {
+        let (opened, walked) = self.carefully(true).await?;
+        Ok(Connected {
+            opened,
+            walked: walked.unwrap_or_default(),
+        })
+    }
+
+    /// Connects for the first time, without a listing. The same holds for what it started.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) async fn open_alone(self) -> Result<Opened> {
+        Ok(self.carefully(false).await?.0)
+    }
+
+    /// What was remembered of a server may be what went wrong: then it is asked anew, once.
+    async fn carefully(&self, lists: bool) -> Result<(Opened, Option<Walked>)> {
         let deadline = Deadline::new(Arc::clone(&self.context.clock), self.timeout);
         let remembered = match self.target {
             Target::Remote(remote, ProtocolMode::Auto) => era::known(remote, ProtocolMode::Auto).is_some(),
             _ => false,
         };
-        let mut outcome = self.steps(&deadline).await;
+        let mut outcome = self.steps(&deadline, lists).await;
         if let (Err(error), Target::Remote(remote, _)) = (&outcome, self.target) {
             era::forget(remote);
-            // What was remembered of it may be what went wrong: it is asked anew, once.
             let is_about_the_era = matches!(
                 error.code(),
                 ErrorCode::ServerError | ErrorCode::InvalidResponse | ErrorCode::ConnectionLost
             );
             if remembered && is_about_the_era {
-                outcome = self.steps(&deadline).await;
+                outcome = self.steps(&deadline, lists).await;
             }
         }
         outcome.map_err(|error| self.told(error))
@@ -158,22 +179,26 @@ impl Attempt<'_> {
         Ok((connection, established))
     }
 
-    async fn steps(&self, deadline: &Deadline) -> Result<Connected> {
+    async fn steps(&self, deadline: &Deadline, lists: bool) -> Result<(Opened, Option<Walked>)> {
         let (connection, established) = self.bring_up(deadline).await?;
-        let walked = listing::list(
-            self.projected_name,
-            (established.revision.era(), established.announces("tools")),
-            self.options.listing,
-            |params| connection.ask(LIST, params, deadline.patience()),
-            |ended| answer(LIST, ended),
-        )
-        .await?;
-        Ok(Connected {
+        let walked = if lists {
+            let walk = listing::list(
+                self.projected_name,
+                (established.revision.era(), established.announces("tools")),
+                self.options.listing,
+                |params| connection.ask(LIST, params, deadline.patience()),
+                |ended| answer(LIST, ended),
+            );
+            Some(walk.await?)
+        } else {
+            None
+        };
+        let opened = Opened {
             connection,
             established,
-            walked,
             took: deadline.elapsed(),
-        })
+        };
+        Ok((opened, walked))
     }
 
     /// Opens a connection that says nothing of its era yet. A child is asked for the stateless era only when it cannot be

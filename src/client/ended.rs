@@ -7,11 +7,13 @@ use super::result;
 use super::server::Server;
 use super::shared::{Route, Shared};
 use crate::catalog::output_schema::{Fit, OutputSchema};
+use crate::catalog::tool_name;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::CallEnd;
 use crate::json;
+use crate::protocol::codes::{INVALID_PARAMS, METHOD_NOT_FOUND};
 
 impl Shared {
     pub(super) fn call_end(&self, ended: Ended, server: &Server, route: &Route) -> CallEnd {
@@ -29,6 +31,9 @@ impl Shared {
                 Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
             },
             Ended::Cancelled => return CallEnd::Aborted,
+            Ended::Error(error) if is_unknown_tool(error.code) && server.has_withdrawn(&route.tool.name) => {
+                not_published(&tool_name::project(&server.projected_name, &route.tool.name), server)
+            }
             ended => failure(ended, &of(), server),
         })
     }
@@ -60,6 +65,11 @@ impl Shared {
             )),
         }
     }
+}
+
+/// What servers answer to a call of a tool that they do not have.
+const fn is_unknown_tool(code: i64) -> bool {
+    matches!(code, INVALID_PARAMS | METHOD_NOT_FOUND)
 }
 
 /// The words that the model is to act on (seed, "A wake makes no `tools/list` call").

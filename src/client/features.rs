@@ -359,7 +359,7 @@ impl Shared {
 fn not_ready(server: &Server, state: &State) -> Error {
     match state {
         State::Closed => closed("before it was asked"),
-        State::Unavailable(error) => unavailable(server, error),
+        State::Unavailable { cause, .. } => unavailable(server, cause),
         State::Connecting | State::Reviving(_) | State::Ready(_) => {
             Error::new(ErrorCode::Unavailable, "the toolset is still connecting")
         }

@@ -16,6 +16,7 @@ use crate::protocol::wire::param_header;
 pub(super) const LIST: &str = "tools/list";
 
 /// What a server lists, and what there is to tell about it.
+#[derive(Default)]
 pub(super) struct Walked {
     pub(super) tools: Vec<ListedTool>,
     pub(super) diagnostics: Vec<Diagnostic>,

@@ -27,3 +27,4 @@ mod server;
 mod shared;
 mod start;
 pub(crate) mod toolset;
+mod wake;

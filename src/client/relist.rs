@@ -83,13 +83,11 @@ impl Relisting {
 }
 
 impl Shared {
-    /// Every server was tried: from here on they are listened to.
-    pub(super) fn begin_relisting(self: &Arc<Self>) {
-        let now = self.clock.now();
-        for (index, server) in self.servers.iter().enumerate() {
-            if server.relisting.begin(now) {
-                self.run_relisting(index);
-            }
+    /// A server was tried: from here on it is listened to.
+    pub(super) fn begin_relisting(self: &Arc<Self>, index: usize) {
+        let begin = |server: &Server| server.relisting.begin(self.clock.now());
+        if self.servers.get(index).is_some_and(begin) {
+            self.run_relisting(index);
         }
     }
 
@@ -115,6 +113,13 @@ impl Shared {
     }
 
     async fn relist(&self, server: &Server) {
+        let problem = "said that its tools changed, and could not be listed again; they stay as they were";
+        self.list_and_publish(server, problem).await;
+    }
+
+    /// Lists a server that is connected, and brings the map and its row up to date. `problem` is what is told when it
+    /// cannot be listed.
+    pub(super) async fn list_and_publish(&self, server: &Server, problem: &str) {
         match self.list_again(server).await {
             Ok(walked) => {
                 let is_whole = walked.is_whole;
@@ -129,10 +134,7 @@ impl Shared {
             // Whoever closed the connection knows.
             Err(error) if error.code() == ErrorCode::Closed => {}
             Err(error) => {
-                let message = format!(
-                    "MCP server {} said that its tools changed, and could not be listed again; they stay as they were: {error}",
-                    json::quote(&server.config.name)
-                );
+                let message = format!("MCP server {} {problem}: {error}", json::quote(&server.config.name));
                 let diagnostic = Diagnostic::new(Rule::ConnectionFailure, &server.config.name, message);
                 self.tell(server, diagnostic);
             }

@@ -72,6 +72,7 @@ impl Shared {
                 .map_err(Down::Because)?;
             self.begin_revival(index, state);
         }
+        self.try_woken_again(index, server, state);
         match state {
             State::Connecting | State::Reviving(_) => Ok(Coming(Some(server.turns.subscribe()))),
             other => standing(other).map(|_| Coming(None)),
@@ -147,7 +148,7 @@ pub(super) fn standing(state: &State) -> Result<&Connection, Down> {
             ErrorCode::Unavailable,
             "the toolset is still connecting",
         )))),
-        State::Unavailable(error) => Err(Down::Because(Arc::clone(error))),
+        State::Unavailable { cause, .. } => Err(Down::Because(Arc::clone(cause))),
         State::Closed => Err(Down::Closed),
     }
 }

@@ -26,8 +26,25 @@ pub(super) type RowMark = [u8; 32];
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) stored: &'a [PersistedServer],
-    /// Whether it is to be given the rows of what is listed from now on.
-    pub(crate) are_kept: bool,
+    pub(crate) purpose: Purpose,
+}
+
+impl<'a> Rows<'a> {
+    /// The row of an id; the first, where a store has several.
+    pub(super) fn of(&self, id: &str) -> Option<&'a PersistedServer> {
+        self.stored.iter().find(|row| row.id == id)
+    }
+}
+
+/// What the rows are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be compared with what the servers list. Nothing is saved.
+    Review,
+    /// To guard what the servers list, and to be kept up to date.
+    Guard,
+    /// To be woken, and kept up to date.
+    Wake,
 }
 
 /// Reads all rows that a store gave.
@@ -160,6 +177,14 @@ pub(super) fn persisted(tool: &ListedTool) -> PersistedTool {
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
     }
+}
+
+/// A stored tool as a listed one; nothing for one that no listing would hold.
+pub(super) fn listed(tool: &PersistedTool) -> Option<ListedTool> {
+    let schema = tool.input_schema.as_deref();
+    let is_shallow = schema.is_none_or(|schema| json::depth(schema.get()) < limits::MAX_TOOL_DEPTH);
+    (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES)
+        .then(|| ListedTool::new(tool.name.as_str(), tool.description.as_deref(), schema, None))
 }
 
 /// The mark of a row with these tools: names and digests.

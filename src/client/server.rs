@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -14,6 +14,7 @@ use super::options::ServerConfig;
 use super::relist::Relisting;
 use super::retries::Retries;
 use super::rows::RowMark;
+use crate::catalog::snapshot::PersistedServer;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
@@ -29,6 +30,8 @@ pub(super) struct Server {
     pub(super) turns: watch::Sender<u64>,
     pub(super) listed: Mutex<Listed>,
     pub(super) relisting: Relisting,
+    /// The row that it is woken from, until it was.
+    pub(super) row: Mutex<Option<PersistedServer>>,
     /// What the store holds of it, as far as that is known.
     pub(super) kept: Mutex<Option<RowMark>>,
     pub(super) figures: Figures,
@@ -54,7 +57,10 @@ pub(super) enum State {
     /// It was lost and is brought up again.
     Reviving(Live),
     /// It never was connected, and why.
-    Unavailable(Arc<Error>),
+    Unavailable {
+        cause: Arc<Error>,
+        at: Instant,
+    },
     Closed,
 }
 
@@ -66,6 +72,14 @@ pub(super) struct Live {
 }
 
 impl Server {
+    pub(super) fn take_row(&self) -> Option<PersistedServer> {
+        self.row.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn is_connecting(&self) -> bool {
+        matches!(*self.state(), State::Connecting)
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,7 +144,7 @@ impl Server {
                 None if self.is_refused() => ("unavailable", Some(live), None),
                 None => ("ready", Some(live), None),
             },
-            State::Unavailable(error) => ("unavailable", None, Some(Arc::clone(error))),
+            State::Unavailable { cause, .. } => ("unavailable", None, Some(Arc::clone(cause))),
             State::Closed => ("closed", None, None),
         };
         let quoted = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), json::quote);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -13,15 +13,16 @@ use tokio_util::task::TaskTracker;
 use super::cache::Cache;
 use super::call::Call;
 use super::catalogue::{Catalogue, Listed};
-use super::connect::{Attempt, Connected};
+use super::connect::{Attempt, Connected, Opened};
 use super::connection::{Figures, Tasks};
 use super::options::{Endpoint, Options, ServerConfig};
 use super::relist::Relisting;
 use super::retries::Retries;
-use super::rows::{Keep, Rows};
+use super::rows::{Keep, Purpose, Rows};
 use super::server::{Live, Server, State};
 use super::shared::{Shared, closed};
 use super::start::rule_of_failure;
+use super::wake;
 use crate::catalog::collision::{self, Candidate};
 use crate::catalog::drift::Baseline;
 use crate::diagnostic::{Diagnostic, Rule};
@@ -68,28 +69,37 @@ impl Toolset {
         for diagnostic in resolution.diagnostics {
             listener.diagnostic(diagnostic);
         }
-        let row_of = |id: &str| rows.iter().flat_map(|rows| rows.stored).find(|row| row.id == id);
         let mut configs: Vec<_> = servers.into_iter().map(Some).collect();
-        let servers = resolution
-            .servers
+        let servers = resolution.servers.into_iter().filter_map(|kept| {
+            let config = configs.get_mut(kept.index)?.take()?;
+            Some((config, kept.name))
+        });
+        let woken = rows.filter(|rows| rows.purpose == Purpose::Wake);
+        let servers = match woken {
+            Some(rows) => wake::choose(servers.collect(), rows.stored, |told| listener.diagnostic(told)),
+            None => servers.collect(),
+        };
+        let servers = servers
             .into_iter()
-            .filter_map(|kept| {
-                let config = configs.get_mut(kept.index)?.take()?;
-                let row = row_of(&kept.name).filter(|_| config.is_remote());
-                Some(Server {
+            .map(|(config, projected_name)| {
+                let row = rows
+                    .filter(|_| config.is_remote())
+                    .and_then(|rows| rows.of(&projected_name));
+                Server {
                     redactor: Arc::new(Redactor::new(config.secrets())),
                     config,
-                    projected_name: kept.name,
+                    projected_name,
                     state: Mutex::new(State::Connecting),
                     listed: Mutex::new(Listed::guarded_by(row.and_then(Baseline::of_row))),
                     turns: watch::Sender::default(),
                     relisting: Relisting::default(),
+                    row: Mutex::new(row.filter(|_| woken.is_some()).cloned()),
                     kept: Mutex::default(),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
                     cache: Cache::default(),
                     subscriptions: Mutex::default(),
-                })
+                }
             })
             .collect();
         let tasks = Tasks {
@@ -102,7 +112,7 @@ impl Toolset {
             options,
             servers,
             catalogue: Catalogue::default(),
-            keeps_rows: rows.is_some_and(|rows| rows.are_kept),
+            keeps_rows: rows.is_some_and(|rows| rows.purpose != Purpose::Review),
             listener,
             clock,
             http,
@@ -118,36 +128,66 @@ impl Toolset {
     /// # Errors
     /// `closed` when the toolset is closed meanwhile.
     pub(crate) async fn connect(&self) -> Result<()> {
+        let all: Vec<_> = (0..self.0.servers.len()).collect();
+        self.connect_all(&all, Keep::Always).await?;
+        self.0.publish();
+        for index in all {
+            self.0.begin_relisting(index);
+        }
+        Ok(())
+    }
+
+    /// Connects and lists these servers side by side, and has their rows saved.
+    ///
+    /// # Errors
+    /// `closed` when the toolset is closed meanwhile.
+    pub(super) async fn connect_all(&self, servers: &[usize], keep: Keep) -> Result<()> {
+        self.side_by_side(servers, move |shared, index, permit| async move {
+            let is_whole = shared.connect_server(index).await;
+            drop(permit);
+            if let Some(server) = shared.servers.get(index).filter(|_| is_whole) {
+                shared.keep_row(server, keep).await;
+            }
+        })
+        .await
+    }
+
+    /// Tries these servers side by side; a permit is had for as long as one is being connected.
+    ///
+    /// # Errors
+    /// `closed` when the toolset is closed meanwhile.
+    pub(super) async fn side_by_side<F>(
+        &self,
+        servers: &[usize],
+        attempt: impl Fn(Arc<Shared>, usize, Option<OwnedSemaphorePermit>) -> F + Copy + Send + 'static,
+    ) -> Result<()>
+    where
+        F: Future<Output = ()> + Send,
+    {
         let permits = Arc::new(Semaphore::new(
             self.0.options.max_parallel_connects.min(Semaphore::MAX_PERMITS),
         ));
         let mut attempts = JoinSet::new();
-        for index in 0..self.0.servers.len() {
+        for index in servers.iter().copied() {
             let shared = Arc::clone(&self.0);
             let permits = Arc::clone(&permits);
             let attempt = async move {
                 // The semaphore is never closed.
-                let _permit = permits.acquire_owned().await.ok();
-                shared.connect_server(index).await;
+                let permit = permits.acquire_owned().await.ok();
+                attempt(shared, index, permit).await;
             };
             // Tracked, so that `close` waits for what is only just being started.
             attempts.spawn_on(self.0.tasks.tracker.track_future(attempt), &self.0.tasks.runtime);
         }
-        // A task that failed leaves its server connecting, which is told below.
         while attempts.join_next().await.is_some() {}
         if self.0.tasks.closing.is_cancelled() {
             return Err(closed("while it was connecting"));
         }
-        for server in &self.0.servers {
+        for server in servers.iter().filter_map(|index| self.0.servers.get(*index)) {
+            // A task that failed left it connecting.
             let error = Error::new(ErrorCode::Unavailable, "the task that connects it failed");
-            let text = format!(
-                "MCP server {} is not available: {error}",
-                json::quote(&server.config.name)
-            );
-            self.0.fail(server, Rule::ConnectionFailure, error, text);
+            self.0.fail(server, error);
         }
-        self.0.publish();
-        self.0.begin_relisting();
         Ok(())
     }
 
@@ -228,43 +268,49 @@ fn own_stack(servers: &[ServerConfig], options: &Options) -> Result<Option<Arc<d
 }
 
 impl Shared {
-    /// Brings one server up, or tells why not.
-    async fn connect_server(self: &Arc<Self>, index: usize) {
+    /// Brings one server up, or tells why not. True when all that it lists is known.
+    async fn connect_server(self: &Arc<Self>, index: usize) -> bool {
         let Some(server) = self.servers.get(index) else {
-            return;
+            return false;
         };
-        if let Endpoint::Remote(remote) = &server.config.endpoint {
-            for name in &remote.ignored {
-                self.listener.diagnostic(headers::ignored(&server.config.name, name));
-            }
-        }
-        let Some(attempt) = Attempt::of(self, index, server, None) else {
-            return self.refuse(server);
+        let Some(attempt) = self.attempt(index, server) else {
+            self.refuse(server);
+            return false;
         };
         match attempt.run().await {
             Ok(connected) => {
                 let is_whole = connected.walked.is_whole;
                 self.admit(index, server, connected);
-                if is_whole {
-                    self.keep_row(server, Keep::Always).await;
-                }
+                is_whole
             }
             Err(error) => {
-                let text = format!(
-                    "MCP server {} is not available: {error}",
-                    json::quote(&server.config.name)
-                );
-                self.fail(server, rule_of_failure(&error), error, text);
+                self.fail(server, error);
+                false
             }
         }
     }
 
+    /// What it takes to connect a server for the first time.
+    pub(super) fn attempt<'a>(self: &'a Arc<Self>, index: usize, server: &'a Server) -> Option<Attempt<'a>> {
+        if let Endpoint::Remote(remote) = &server.config.endpoint {
+            for name in &remote.ignored {
+                self.listener.diagnostic(headers::ignored(&server.config.name, name));
+            }
+        }
+        Attempt::of(self, index, server, None)
+    }
+
     fn admit(self: &Arc<Self>, index: usize, server: &Server, connected: Connected) {
         self.take_listing(server, connected.walked);
+        self.welcome(index, server, connected.opened);
+    }
+
+    /// From here on a server can be called.
+    pub(super) fn welcome(self: &Arc<Self>, index: usize, server: &Server, opened: Opened) {
         let live = Live {
-            connection: connected.connection,
-            established: connected.established,
-            took: connected.took,
+            connection: opened.connection,
+            established: opened.established,
+            took: opened.took,
             retries: Retries::default(),
         };
         server.connected(State::Ready(live));
@@ -280,11 +326,21 @@ impl Shared {
             json::quote(&server.config.name)
         );
         let error = Error::new(ErrorCode::Unavailable, text.clone());
-        self.fail(server, Rule::UnsupportedTransport, error, text);
+        self.turn_down(server, Rule::UnsupportedTransport, error, text);
     }
 
-    fn fail(&self, server: &Server, rule: Rule, error: Error, text: String) {
-        if server.connected(State::Unavailable(Arc::new(error))) {
+    pub(super) fn fail(&self, server: &Server, error: Error) {
+        let name = json::quote(&server.config.name);
+        let text = format!("MCP server {name} is not available: {error}");
+        self.turn_down(server, rule_of_failure(&error), error, text);
+    }
+
+    fn turn_down(&self, server: &Server, rule: Rule, error: Error, text: String) {
+        let unavailable = State::Unavailable {
+            cause: Arc::new(error),
+            at: self.clock.now(),
+        };
+        if server.connected(unavailable) {
             self.tell_status(server);
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));
