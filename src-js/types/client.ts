@@ -419,7 +419,7 @@ export interface McpCompletion {
 /**
  * The resources of the connected servers. A server is named by its projected name, or by its configured one where no other
  * server has it. Everything rejects as {@link McpToolset.call} does, with `invalid-arguments` for a name that no server has.
- * What a server of the stateless era lets be kept (`ttlMs`) is not asked for again meanwhile.
+ * A list that a server of the stateless era lets be kept (`ttlMs`) is not asked for again meanwhile.
  */
 export interface McpResources {
   /** All pages of one server, or of every server that announces resources; of those, one that fails is a diagnostic. */

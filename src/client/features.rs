@@ -112,8 +112,9 @@ impl Feature {
         }
     }
 
+    /// Lists alone: what is read may have been asked about on the way, and then it must not be used again (protocol, 7.14).
     const fn is_cached(self) -> bool {
-        matches!(self, Self::Resources | Self::Templates | Self::Prompts | Self::Read)
+        matches!(self, Self::Resources | Self::Templates | Self::Prompts)
     }
 }
 

@@ -23,10 +23,7 @@ impl Shared {
                 server.cache.forget("resources/");
                 changed(Change::Resources);
             }
-            Notice::ResourceUpdated(uri) => {
-                server.cache.forget("resources/read");
-                self.listener.updated(&server.projected_name, uri);
-            }
+            Notice::ResourceUpdated(uri) => self.listener.updated(&server.projected_name, uri),
             Notice::Acknowledged(uris) => server.acknowledge(uris.into_iter()),
             Notice::Renewed => self.attend(index, server),
             Notice::Lost => {
