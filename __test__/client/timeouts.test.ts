@@ -67,8 +67,9 @@ describe('the time limit of a call', () => {
   });
 
   it('comes from the options of the toolset, unless the server has one, unless the call has one', async () => {
-    const { toolset } = await connect([server('plain').config, { ...server('own').config, timeoutMs: 1200 }], {
-      timeoutMs: 2400,
+    // The same limits are those of connecting, which takes its time on a busy machine.
+    const { toolset } = await connect([server('plain').config, { ...server('own').config, timeoutMs: 4000 }], {
+      timeoutMs: 6000,
     });
 
     const [plain, own, call] = await Promise.all([
@@ -76,11 +77,11 @@ describe('the time limit of a call', () => {
       mcpError(toolset.call('own__never', {}), 'timeout'),
       mcpError(toolset.call('own__never', {}, { timeoutMs: 200 }), 'timeout'),
     ]);
-    expect(waited(plain.message)).toBeGreaterThanOrEqual(2399);
-    expect(waited(own.message)).toBeGreaterThanOrEqual(1199);
-    expect(waited(own.message)).toBeLessThan(2399);
+    expect(waited(plain.message)).toBeGreaterThanOrEqual(5999);
+    expect(waited(own.message)).toBeGreaterThanOrEqual(3999);
+    expect(waited(own.message)).toBeLessThan(5999);
     expect(waited(call.message)).toBeGreaterThanOrEqual(199);
-    expect(waited(call.message)).toBeLessThan(1199);
+    expect(waited(call.message)).toBeLessThan(3999);
   });
 
   it.each([2 ** 31, 2 ** 53, Number.MAX_VALUE, Number.POSITIVE_INFINITY])(
