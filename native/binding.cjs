@@ -846,6 +846,7 @@ module.exports.NativeErrorCode = nativeBinding.NativeErrorCode
 module.exports.nativeEstimateTokens = nativeBinding.nativeEstimateTokens
 module.exports.NativeEventKind = nativeBinding.NativeEventKind
 module.exports.nativeIsProviderLegalToolName = nativeBinding.nativeIsProviderLegalToolName
+module.exports.nativeLoadConfig = nativeBinding.nativeLoadConfig
 module.exports.NativeRowsPurpose = nativeBinding.NativeRowsPurpose
 module.exports.nativeSql = nativeBinding.nativeSql
 module.exports.nativeSqlMissing = nativeBinding.nativeSqlMissing

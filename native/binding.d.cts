@@ -116,6 +116,9 @@ export interface NativeFailure {
 /** Whether model providers accept a name as it is. */
 export declare function nativeIsProviderLegalToolName(name: string): boolean
 
+/** Reads the file at `path`, or else `text`. Ends in `{ servers, diagnostics }`. */
+export declare function nativeLoadConfig(path: string | undefined | null, text: string, env: Record<string, string>, inputs: Record<string, string>, base?: string | undefined | null): NativeReply
+
 /** What a synchronous export answers: a JSON text, or a failure. */
 export interface NativeReply {
   text?: string

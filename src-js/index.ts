@@ -2,6 +2,7 @@
 
 import { native } from './native.js';
 
+export { loadMcpConfig } from './client/config.js';
 export { mcpTools, rebuildMcpToolsFromStorage, reviewMcpDrift } from './client/mcp-tools.js';
 export {
   catalogTokens,
@@ -17,6 +18,8 @@ export type {
   AnyTool,
   Diagnostic,
   McpCompletion,
+  McpConfig,
+  McpConfigOptions,
   McpConnectionStore,
   McpContent,
   McpDisclosure,

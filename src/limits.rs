@@ -175,6 +175,9 @@ pub(crate) const QUOTED_HEADER_CHARS: usize = 64;
 /// How many redirects one request follows (client specification, section 5).
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
+/// How large a configuration file may be.
+pub(crate) const MAX_CONFIG_BYTES: u64 = 16 * MIB;
+
 // Client: HTTP connections.
 
 /// How long a connection may take to stand, with its encryption; the time of the call ends it earlier where that is shorter.

@@ -11,7 +11,9 @@ import {
   type Diagnostic,
   estimateTokens,
   isProviderLegalToolName,
+  loadMcpConfig,
   MCP_DESCRIBE_TOOL,
+  type McpConfig,
   type McpConnectionStore,
   McpError,
   type McpErrorCode,
@@ -226,6 +228,19 @@ export const row: PersistedServer = { id: 'x', name: 'x', type: 'sse', url: 'htt
 export const persisted: PersistedTool = { name: 'x' };
 // @ts-expect-error -- a stdio server is never stored
 export const stdioRow: PersistedServer = { id: 'x', name: 'x', type: 'stdio', url: '' };
+
+// Configuration files.
+
+expectTypeOf(loadMcpConfig('mcp.json')).toEqualTypeOf<McpConfig>();
+export const fromFile: McpServerConfig[] = loadMcpConfig(new URL('file:///mcp.json'), {
+  env: { A: undefined },
+}).servers;
+export const fromObject: Diagnostic[] = loadMcpConfig(
+  { mcpServers: {} },
+  { baseDir: '/', inputs: { key: 'x' } },
+).diagnostics;
+// @ts-expect-error -- neither a path nor an object
+loadMcpConfig(7);
 
 // The rest.
 

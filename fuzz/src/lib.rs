@@ -27,6 +27,10 @@ pub fn canonical(data: &[u8]) {
     targets::canonical::run(data, targets::canonical::ours);
 }
 
+pub fn comments(data: &[u8]) {
+    targets::comments::run(data, json::comments::without_comments);
+}
+
 pub fn http(data: &[u8]) {
     targets::http::run::<targets::http::Ours>(data);
 }

@@ -111,7 +111,8 @@ function hostsOf(
   }
 }
 
-function encode(what: string, read: () => unknown): string {
+/** Anything as JSON text. Throws `invalid-option` for what JSON cannot hold. */
+export function encode(what: string, read: () => unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(read(), spell);

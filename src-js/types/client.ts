@@ -54,6 +54,23 @@ export type McpProtocol = 'auto' | 'legacy' | { pin: string };
 /** One server, told apart by `type`. */
 export type McpServerConfig = StdioServerConfig | RemoteServerConfig;
 
+/** What `loadMcpConfig` may be told. */
+export interface McpConfigOptions {
+  /** The variables that are filled in; by default those of the process. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** The folder that the file is about: relative paths begin there. By default that of the file. */
+  baseDir?: string;
+  /** What `${input:id}` stands for, for files that have an editor ask for it. */
+  inputs?: Readonly<Record<string, string>>;
+}
+
+/** What a configuration file comes to. */
+export interface McpConfig {
+  servers: McpServerConfig[];
+  /** What is wrong with the file, each with its place in it, and without the value of anything. */
+  diagnostics: Diagnostic[];
+}
+
 /** What a server reported about a call under way. */
 export interface McpProgress {
   /** The configured name of the server. */

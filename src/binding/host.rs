@@ -304,7 +304,7 @@ impl NativeEvent {
     }
 }
 
-fn to_json(diagnostic: &Diagnostic) -> String {
+pub(super) fn to_json(diagnostic: &Diagnostic) -> String {
     format!(
         "{{\"section\":{},\"rule\":{},\"origin\":{},\"message\":{}}}",
         json::quote(diagnostic.rule.section()),

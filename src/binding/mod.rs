@@ -5,6 +5,7 @@
 
 mod callback;
 mod client;
+mod config;
 mod constants;
 mod fetch;
 mod host;

@@ -3,6 +3,7 @@
 mod cache;
 pub(crate) mod call;
 mod catalogue;
+pub(crate) mod config;
 mod connect;
 mod connection;
 mod discover;

@@ -2,6 +2,7 @@
 //! passes through stay as they were written. Knows nothing of MCP.
 
 pub(crate) mod canonical;
+pub(crate) mod comments;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

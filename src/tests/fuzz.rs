@@ -7,6 +7,7 @@ use std::path::Path;
 use ::http::{HeaderMap, StatusCode};
 use proptest::prelude::*;
 
+use crate::json::comments::without_comments;
 use crate::protocol::message::Message;
 use crate::protocol::peer::{Action, Outcome, Peer};
 use crate::protocol::revision::Revision;
@@ -19,11 +20,12 @@ use crate::protocol::wire::sse::{SseDecoder, SseItem};
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{canonical, http, lines, message, param_header, peer, sse};
+use targets::{canonical, comments, http, lines, message, param_header, peer, sse};
 
 #[test]
 fn the_seeds_pass() {
     each_seed("canonical", |data| canonical::run(data, canonical::ours));
+    each_seed("comments", |data| comments::run(data, without_comments));
     each_seed("http", http::run::<http::Ours>);
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
@@ -50,6 +52,11 @@ proptest! {
     }
 
     #[test]
+    fn any_commented_text_passes(text in "(//|/\\*|\\*/|[,\\[\\]{}\"\\\\/*\n\ré😀a1 ]){0,40}") {
+        comments::run(text.as_bytes(), without_comments);
+    }
+
+    #[test]
     fn any_reply_passes(head in "[rnold][s-](200|202|204|30[1-8]|40[0-9]|429|50[0-4]|[1-9][0-9]{2})", headers in prop::collection::vec("(Content-Type|Retry-After|Location|Mcp-Session-Id|Allow): ?([ -~]{0,12}|application/json|text/event-stream|[0-9]{0,3})", 0..4), body in "[{](\"(jsonrpc|id|result|error)\":(\"2.0\"|1|[{]\"supportedVersions\":[\\[]\"202[56]-(07-28|11-25)\"\\][}]|[{]\"code\":-3202[0-3][}])[,}]?){0,4}|.{0,30}") {
         http::run::<http::Ours>(format!("{head}\n{}\n\n{body}", headers.join("\n")).as_bytes());
     }
@@ -68,6 +75,15 @@ proptest! {
     fn any_text_passes(text in "\\{?(\"(id|method|params|result|error)\":(1|\"a\"|null|\\{\\}|\\[1\\])[,}]?){0,5}|.{0,40}") {
         message::run(text.as_bytes(), message::render);
     }
+}
+
+#[test]
+fn the_comments_target_finds_a_comment_that_is_seen_within_a_string() {
+    let anywhere = |text: &str| match text.split_once("//") {
+        Some((before, comment)) => format!("{before}{}", " ".repeat(comment.len() + 2)),
+        None => text.to_owned(),
+    };
+    assert!(finds("comments", |data| comments::run(data, anywhere)));
 }
 
 #[test]

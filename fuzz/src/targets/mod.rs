@@ -2,6 +2,7 @@
 //! subjects that are broken on purpose, so that a target which finds nothing is found out.
 
 pub(crate) mod canonical;
+pub(crate) mod comments;
 pub(crate) mod http;
 pub(crate) mod lines;
 pub(crate) mod message;
