@@ -15,6 +15,10 @@ export type {
   StdioServerConfig,
 } from './dist/index.js';
 
+// Configuration files.
+export { loadMcpConfig } from './dist/index.js';
+export type { McpConfig, McpConfigOptions } from './dist/index.js';
+
 // The projected tools.
 export { isProviderLegalToolName, MCP_DESCRIBE_TOOL } from './dist/index.js';
 export type { AnyTool, McpToolDenied, ToolContext, ToolInput } from './dist/index.js';
