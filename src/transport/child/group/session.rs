@@ -77,6 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a child of the test's own, in real time")]
     async fn everybody_who_asks_is_answered_with_what_was_true_after_the_question() {
         // A session of the test's own: the one that it runs in may lie outside its namespace, and has no number then.
         let mut child = tokio::process::Command::new("setsid")
