@@ -208,6 +208,33 @@ pub(crate) const STORE_LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// How many operations of one store may wait for its file; one more is refused.
 pub(crate) const MAX_QUEUED_STORE_WORK: usize = 4_096;
 
+// Server: defaults of what its options limit (server specification, section 3).
+
+/// How many TCP connections a transport has at once; one more is turned away before it is read.
+pub(crate) const DEFAULT_MAX_CONNECTIONS: u64 = 10_000;
+/// How many sessions it has at once; one more is refused.
+pub(crate) const DEFAULT_MAX_SESSIONS: u64 = 10_000;
+/// How many bytes one incoming message may take; nothing is kept beyond them.
+pub(crate) const DEFAULT_MAX_BODY_BYTES: u64 = 4 * MIB;
+/// How deeply one incoming message may be nested, the message itself counted as one.
+pub(crate) const DEFAULT_MAX_JSON_DEPTH: u64 = 128;
+/// How many requests of one connection are carried out at once; more of them wait.
+pub(crate) const DEFAULT_MAX_CONCURRENT_REQUESTS: u64 = 64;
+/// How many requests of one connection may wait; one more is refused.
+pub(crate) const DEFAULT_MAX_QUEUED_REQUESTS: u64 = 256;
+/// How long one request may take; 0 for as long as it likes.
+pub(crate) const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// After how long without a message or a call a connection or session is given up; 0 for never.
+pub(crate) const DEFAULT_SERVER_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// How often a quiet stream shows that it is there.
+pub(crate) const DEFAULT_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(30);
+/// How many bytes may wait behind the message that is being written to one connection.
+pub(crate) const DEFAULT_MAX_BUFFERED_BYTES: u64 = MIB;
+/// How long a client may take for its headers, between two pieces of a body, and one extractor for its answer.
+pub(crate) const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long running calls may go on after the server was told to stop.
+pub(crate) const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).
@@ -256,6 +283,11 @@ impl Timeout {
     pub(crate) const fn duration(self) -> Option<Duration> {
         self.0
     }
+}
+
+/// A span of whole milliseconds, no longer than clocks can count.
+pub(crate) fn span_of_millis(millis: u64) -> Duration {
+    Duration::from_millis(millis).min(LONGEST_TIMEOUT)
 }
 
 /// A cap as an option gives it: a whole number of at least 1.

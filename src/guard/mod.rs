@@ -5,3 +5,5 @@ pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod redact;
 pub(crate) mod redirect;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the server half"))]
+pub(crate) mod server_limits;
