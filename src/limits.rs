@@ -235,6 +235,16 @@ pub(crate) const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long running calls may go on after the server was told to stop.
 pub(crate) const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
+// Server: questions to a client that no connection remembers.
+
+/// The shortest secret that seals their state (server specification, section 2).
+pub(crate) const MIN_REQUEST_STATE_SECRET_BYTES: usize = 32;
+/// The longest such state, as text: it comes back within a message of `DEFAULT_MAX_BODY_BYTES`, with new answers.
+pub(crate) const MAX_REQUEST_STATE_BYTES: usize = 2 * 1024 * 1024;
+/// How long it is good for: as long as a person may take to answer.
+#[expect(dead_code, reason = "for the server half")]
+pub(crate) const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(60 * 60);
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

@@ -6,5 +6,7 @@ pub(crate) mod elicitation;
 pub(crate) mod handshake;
 pub(crate) mod message;
 pub(crate) mod peer;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the server half"))]
+pub(crate) mod request_state;
 pub(crate) mod revision;
 pub(crate) mod wire;
