@@ -151,10 +151,12 @@ pub(crate) const MAX_OUTPUT_PROBLEM_CHARS: usize = 500;
 
 /// The longest name that a listed tool may have; a longer one is no name to show to a model.
 pub(crate) const MAX_LISTED_NAME_BYTES: usize = 4 * 1024;
-/// How deeply the definition of a tool may be nested. What JavaScript can copy and print is deeper than any real one.
-pub(crate) const MAX_TOOL_DEPTH: usize = 1_000;
+/// How deeply a schema of a tool may be nested. What JavaScript can copy and print is deeper than any real one.
+pub(crate) const MAX_SCHEMA_DEPTH: usize = 1_000;
 /// How many odd entries of one listing are told of one by one.
 pub(crate) const MAX_ENTRY_DIAGNOSTICS: usize = 100;
+/// For how many fingerprints a thread of their own is worth while: some milliseconds of work.
+pub(crate) const FINGERPRINTS_PER_THREAD: usize = 500;
 /// How many drifted tools of one server are named in one diagnostic.
 pub(crate) const MAX_NAMES_TOLD: usize = 1_000;
 /// How much of a server's name or text a message quotes, in characters.

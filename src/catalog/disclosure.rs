@@ -81,16 +81,19 @@ impl Disclosure {
         if self.fits(inline) || names.iter().any(|name| self.always_load.contains(*name)) {
             return choice(Tier::Inline, inline, Vec::new());
         }
-        let deferred: Vec<_> = tools
-            .iter()
-            .map(|tool| tool.deferrable.map_or_else(String::new, deferred_schema))
-            .collect();
         let schema = |(tool, deferred): (&Measured<'_>, &String)| match tool.deferrable {
             Some(_) => json::utf16_len(deferred),
             None => tool.schema,
         };
-        if !self.fits(joined(tools.iter().zip(&deferred).map(schema))) {
-            return choice(Tier::Bare, floor, Vec::new());
+        let mut deferred = Vec::with_capacity(tools.len());
+        let mut names = Joined::default();
+        for tool in tools {
+            deferred.push(tool.deferrable.map_or_else(String::new, deferred_schema));
+            names.add(deferred.last().map_or(0, |text| schema((tool, text))));
+            // A catalogue of thousands is over its budget long before its end.
+            if !self.fits(names.tokens()) {
+                return choice(Tier::Bare, floor, Vec::new());
+            }
         }
         let shown = |(tool, deferred): (&Measured<'_>, &String)| match tool.deferrable {
             Some(_) => tool.description + DEFERRED_SUFFIX.len() + 1 + schema((tool, deferred)),
@@ -178,8 +181,26 @@ fn type_of(property: &str) -> String {
 
 /// What texts of so many UTF-16 code units take, joined by newlines.
 fn joined(units: impl IntoIterator<Item = usize>) -> usize {
-    let units: usize = units.into_iter().map(|units| units + 1).sum();
-    units.saturating_sub(1).div_ceil(limits::CHARS_PER_TOKEN)
+    let mut joined = Joined::default();
+    units.into_iter().for_each(|units| joined.add(units));
+    joined.tokens()
+}
+
+/// Texts that are joined by newlines.
+#[derive(Default)]
+struct Joined {
+    /// With a newline behind each.
+    units: usize,
+}
+
+impl Joined {
+    fn add(&mut self, units: usize) {
+        self.units += units + 1;
+    }
+
+    fn tokens(&self) -> usize {
+        self.units.saturating_sub(1).div_ceil(limits::CHARS_PER_TOKEN)
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use serde_json::value::RawValue;
 
@@ -30,8 +31,8 @@ pub(crate) struct ListedTool {
     pub(crate) input_schema: Option<Box<RawValue>>,
     /// What its structured results promise to fit.
     pub(crate) output_schema: Option<Box<RawValue>>,
-    /// Of description and schema.
-    pub(crate) fingerprint: Fingerprint,
+    /// Taken when it is first asked for.
+    fingerprint: OnceLock<Fingerprint>,
 }
 
 /// A listing under construction.
@@ -91,13 +92,13 @@ impl Listing {
     /// # Errors
     /// `invalid-response` when the page is no page.
     pub(crate) fn add_page(&mut self, result: &RawValue) -> Result<Next> {
-        let page = Object::parse(result.get()).ok_or_else(|| {
+        let (page, entries) = Object::parse_with_list(result.get(), "tools").ok_or_else(|| {
             Error::new(
                 ErrorCode::InvalidResponse,
                 "the answer to `tools/list` is not an object",
             )
         })?;
-        let entries = page.array("tools").ok_or_else(|| {
+        let entries = entries.ok_or_else(|| {
             Error::new(
                 ErrorCode::InvalidResponse,
                 "the answer to `tools/list` has no array `tools`",
@@ -113,7 +114,7 @@ impl Listing {
         }
         let doubled_before = self.doubled.len();
         for entry in entries {
-            self.add_entry(entry);
+            self.add_entry(entry.as_ref());
             // Counted as they come: a page that repeats what is known adds nothing.
             if self.tools.len() as u64 + self.skipped > self.limits.max_tools {
                 return Ok(self.give_up(&format!("more than {} tools (`maxTools`)", self.limits.max_tools)));
@@ -158,7 +159,7 @@ impl Listing {
         (self.tools, self.diagnostics)
     }
 
-    fn add_entry(&mut self, entry: &RawValue) {
+    fn add_entry(&mut self, entry: Option<&Object<'_>>) {
         let tool = match ListedTool::parse(entry) {
             Ok(tool) => tool,
             Err(problem) => {
@@ -226,13 +227,22 @@ impl ListedTool {
             description: description.map(ToOwned::to_owned),
             input_schema: input_schema.map(ToOwned::to_owned),
             output_schema: output_schema.map(ToOwned::to_owned),
-            fingerprint: Fingerprint::of(description.map(RawValue::get), input_schema.map(RawValue::get)),
+            fingerprint: OnceLock::new(),
         }
     }
 
+    /// Of description and schema.
+    pub(crate) fn fingerprint(&self) -> &Fingerprint {
+        self.fingerprint.get_or_init(|| {
+            let [description, schema] =
+                [&self.description, &self.input_schema].map(|text| text.as_deref().map(RawValue::get));
+            Fingerprint::of(description, schema)
+        })
+    }
+
     /// Reads one entry, or says what is wrong with it.
-    fn parse(entry: &RawValue) -> std::result::Result<Self, String> {
-        let Some(object) = Object::parse(entry.get()) else {
+    fn parse(entry: Option<&Object<'_>>) -> std::result::Result<Self, String> {
+        let Some(object) = entry else {
             return Err("it lists an entry that is not an object; the entry was skipped".to_owned());
         };
         let raw_name = object.get("name").map_or("", RawValue::get);
@@ -248,12 +258,6 @@ impl ListedTool {
                 name.len()
             ));
         }
-        if json::depth(entry.get()) > limits::MAX_TOOL_DEPTH {
-            return Err(format!(
-                "the definition of its tool {} is nested too deeply; the tool was skipped",
-                json::quote_visibly(&name)
-            ));
-        }
         let description = object.present("description");
         if description.is_some_and(|text| !json::is_string(text.get())) {
             return Err(format!(
@@ -261,12 +265,19 @@ impl ListedTool {
                 json::quote_visibly(&name)
             ));
         }
-        Ok(Self::new(
-            name,
-            description,
-            object.present("inputSchema"),
-            object.present("outputSchema"),
-        ))
+        let schemas = ["inputSchema", "outputSchema"].map(|key| object.present(key));
+        if schemas
+            .into_iter()
+            .flatten()
+            .any(|schema| json::is_deeper_than(schema.get(), limits::MAX_SCHEMA_DEPTH))
+        {
+            return Err(format!(
+                "a schema of its tool {} is nested too deeply; the tool was skipped",
+                json::quote_visibly(&name)
+            ));
+        }
+        let [input_schema, output_schema] = schemas;
+        Ok(Self::new(name, description, input_schema, output_schema))
     }
 }
 

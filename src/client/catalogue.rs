@@ -144,7 +144,7 @@ impl Shared {
         if walked.is_whole && listed.baseline.is_none() && guards {
             let digests = tools
                 .iter()
-                .map(|tool| (tool.name.clone(), tool.fingerprint.digest.clone()));
+                .map(|tool| (tool.name.clone(), tool.fingerprint().digest.clone()));
             listed.baseline = Some(Arc::new(Baseline::new(digests)));
         }
         listed.tools = Arc::new(tools);

@@ -1,6 +1,9 @@
 //! Asking one server for all of its tools, page after page, over whatever carries the question. Owns the walk; what a page
 //! holds is read in `catalog::listing`.
 
+use std::num::NonZero;
+use std::thread;
+
 use serde_json::value::RawValue;
 
 use super::connection::Refused;
@@ -9,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::Ended;
 use crate::error::Result;
 use crate::json;
+use crate::limits;
 use crate::protocol::message::Params;
 use crate::protocol::revision::Era;
 use crate::protocol::wire::param_header;
@@ -66,11 +70,38 @@ where
             None => true,
         });
     }
+    fingerprint(&tools);
     Ok(Walked {
         tools,
         diagnostics,
         is_whole,
     })
+}
+
+/// Takes the fingerprints of a long listing on several threads: they are most of the work that it makes. Those of a short
+/// one are taken where they are needed.
+fn fingerprint(tools: &[ListedTool]) {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = tools
+        .len()
+        .div_ceil(threads.min(limits::MAX_RUNTIME_THREADS))
+        .max(limits::FINGERPRINTS_PER_THREAD);
+    let take = |tools: &[ListedTool]| {
+        for tool in tools {
+            tool.fingerprint();
+        }
+    };
+    let (first, rest) = tools.split_at(share.min(tools.len()));
+    if rest.is_empty() {
+        return;
+    }
+    thread::scope(|scope| {
+        for part in rest.chunks(share) {
+            // Where the system has no thread to give, it is done later.
+            drop(thread::Builder::new().spawn_scoped(scope, move || take(part)));
+        }
+        take(first);
+    });
 }
 
 /// Why the arguments of a tool cannot travel in the headers that it asks for.

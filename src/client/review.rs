@@ -57,7 +57,7 @@ fn entry(server: &Server, row: &PersistedServer, baseline: &Baseline, definition
     let drift = baseline.drift(
         listed
             .iter()
-            .map(|tool| (tool.name.as_str(), tool.fingerprint.digest.as_str())),
+            .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str())),
     );
     let mut changed = Vec::new();
     for name in &drift.changed {

@@ -85,7 +85,7 @@ impl Shared {
         let Some(baseline) = baseline else { return };
         let listed = tools
             .iter()
-            .map(|tool| (tool.name.as_str(), tool.fingerprint.digest.as_str()));
+            .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
         let mark = mark(&bare_row(server, remote), listed, Some(&baseline.to_fingerprints()));
         if keep == Keep::IfChanged && *server.kept() == Some(mark) {
             return;
@@ -182,7 +182,7 @@ pub(super) fn persisted(tool: &ListedTool) -> PersistedTool {
 /// A stored tool as a listed one; nothing for one that no listing would hold.
 pub(super) fn listed(tool: &PersistedTool) -> Option<ListedTool> {
     let schema = tool.input_schema.as_deref();
-    let is_shallow = schema.is_none_or(|schema| json::depth(schema.get()) < limits::MAX_TOOL_DEPTH);
+    let is_shallow = schema.is_none_or(|schema| !json::is_deeper_than(schema.get(), limits::MAX_SCHEMA_DEPTH));
     (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES)
         .then(|| ListedTool::new(tool.name.as_str(), tool.description.as_deref(), schema, None))
 }

@@ -156,7 +156,7 @@ impl Shared {
         let tools = tools.filter(|_| is_within_limits).unwrap_or_default();
         let digests = tools
             .iter()
-            .map(|tool| (tool.name.as_str(), tool.fingerprint.digest.as_str()));
+            .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
         *server.kept() = Some(mark(&row, digests, row.fingerprints.as_ref()));
         let remembers = !tools.is_empty();
         *server.listed() = Listed::remembered(tools, baseline);

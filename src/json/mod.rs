@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::limits;
@@ -32,6 +32,26 @@ impl<'a> Object<'a> {
         let object = deserializer.deserialize_map(ObjectVisitor).ok()?;
         deserializer.end().ok()?;
         Some(object)
+    }
+
+    /// The same, with the objects of the array `list` read on the way: of each item its members, or nothing where it is no
+    /// object. Nothing for the list where the member is no array.
+    pub(crate) fn parse_with_list(text: &'a str, list: &str) -> Option<(Self, Option<Vec<Option<Self>>>)> {
+        if let Some(all) = Self::parse_at_once(text, list) {
+            return Some(all);
+        }
+        // What a reader in one go takes offence at, one at a time may well pass.
+        let object = Self::parse(text)?;
+        let items = object.array(list);
+        let items = items.map(|items| items.into_iter().map(|item| Self::parse(item.get())).collect());
+        Some((object, items))
+    }
+
+    fn parse_at_once(text: &'a str, list: &str) -> Option<(Self, Option<Vec<Option<Self>>>)> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let all = deserializer.deserialize_map(ListVisitor { list }).ok()?;
+        deserializer.end().ok()?;
+        Some(all)
     }
 
     /// The last value of a member; a member with `null` is there.
@@ -145,13 +165,12 @@ fn without_surrogates(mut bytes: Vec<u8>) -> String {
 
 /// How many UTF-16 code units a text has, which is what JavaScript calls its length.
 pub(crate) fn utf16_len(text: &str) -> usize {
-    text.bytes()
-        .map(|byte| match byte {
-            0x80..=0xbf => 0,
-            0xf0.. => 2,
-            _ => 1,
-        })
-        .sum()
+    if text.is_ascii() {
+        return text.len();
+    }
+    let count = |is: fn(u8) -> bool| text.bytes().filter(|byte| is(*byte)).count();
+    // Characters, by their first bytes; those of four bytes are two units.
+    count(|byte| byte & 0xc0 != 0x80) + count(|byte| byte >= 0xf0)
 }
 
 /// How many UTF-16 code units a string literal stands for.
@@ -210,8 +229,15 @@ pub(crate) fn quote_short(text: &str) -> String {
     }
 }
 
-/// How deeply the arrays and objects of a JSON text are nested.
-pub(crate) fn depth(text: &str) -> usize {
+/// Whether the arrays and objects of a JSON text are nested more deeply than that.
+pub(crate) fn is_deeper_than(text: &str, limit: usize) -> bool {
+    // What opens too rarely cannot be deep, whatever of it stands in strings: that is quickly seen.
+    let opens = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    opens > limit && depth(text) > limit
+}
+
+/// How deeply they are.
+fn depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
     for byte in text.bytes() {
@@ -265,6 +291,84 @@ impl<'de> Visitor<'de> for ObjectVisitor {
             members.push((key, map.next_value::<&'de RawValue>()?));
         }
         Ok(Object { members })
+    }
+}
+
+struct ListVisitor<'a> {
+    list: &'a str,
+}
+
+impl<'de> Visitor<'de> for ListVisitor<'_> {
+    type Value = (Object<'de>, Option<Vec<Option<Object<'de>>>>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        let mut items = None;
+        while let Some(key) = map.next_key_seed(KeySeed)? {
+            if key == self.list {
+                let found: Vec<Item<'de>> = map.next_value()?;
+                items = Some(found.into_iter().map(|item| item.0).collect());
+            } else {
+                members.push((key, map.next_value::<&'de RawValue>()?));
+            }
+        }
+        Ok((Object { members }, items))
+    }
+}
+
+/// An item of a list: the members of an object, or nothing for anything else.
+struct Item<'a>(Option<Object<'a>>);
+
+impl<'de> Deserialize<'de> for Item<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ItemVisitor)
+    }
+}
+
+struct ItemVisitor;
+
+impl<'de> Visitor<'de> for ItemVisitor {
+    type Value = Item<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        ObjectVisitor.visit_map(map).map(|object| Item(Some(object)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Item(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Item(None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Item(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Item(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Item(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Item(None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Item(None))
     }
 }
 

@@ -89,3 +89,35 @@ fn the_beginning_of_a_text_is_told_from_another_text() {
         assert!(!breaks_off(whole), "{whole}");
     }
 }
+
+#[test]
+fn a_list_is_read_with_its_object_or_one_by_one() {
+    let text =
+        |odd: &str| format!(r#"{{"a":1,"list":[],"list":[{{"x":[1],"x":2}},{odd},{{}}],"b":"\ud800","a":{{"c":[]}}}}"#);
+    let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
+    for odd in [
+        "7",
+        "-1.5",
+        "null",
+        "true",
+        r#""text""#,
+        r#""\ud800""#,
+        "1e400",
+        "[{},[1e400]]",
+        &deep,
+    ] {
+        let text = text(odd);
+        let (object, list) = Object::parse_with_list(&text, "list").unwrap();
+        assert_eq!(object.get("a").unwrap().get(), r#"{"c":[]}"#, "{odd}");
+        let list = list.unwrap();
+        assert_eq!(list.len(), 3, "{odd}");
+        assert_eq!(list[0].as_ref().unwrap().get("x").unwrap().get(), "2", "{odd}");
+        assert!(list[1].is_none() && list[2].is_some(), "{odd}");
+    }
+    for text in ["{}", r#"{"list":{}}"#, r#"{"list":null}"#, r#"{"list":[],"list":1}"#] {
+        assert!(Object::parse_with_list(text, "list").unwrap().1.is_none(), "{text}");
+    }
+    for text in ["[]", "", "{", r#"{"list":[}"#, r#"{"list":[]} 1"#] {
+        assert!(Object::parse_with_list(text, "list").is_none(), "{text}");
+    }
+}

@@ -164,7 +164,7 @@ impl<'a> Names<'a> {
         let mut skipped = 0;
         for tool in listing.tools {
             let verdict = listing.baseline.map_or(Verdict::Unchanged, |baseline| {
-                baseline.verdict(&tool.name, &tool.fingerprint.digest)
+                baseline.verdict(&tool.name, &tool.fingerprint().digest)
             });
             // The model never knew it: there is nothing to explain, and no name to take.
             if verdict == Verdict::Added {
@@ -233,7 +233,7 @@ fn measure(tools: &[ProjectedTool]) -> Vec<Measured<'_>> {
                     || json::utf16_len(&tool.name),
                     |text| json::literal_utf16_len(text.get()),
                 ),
-                schema: tool.fingerprint.schema_units,
+                schema: tool.fingerprint().schema_units,
                 deferrable: Some(schema_of(tool)),
             }
         })
@@ -249,7 +249,7 @@ fn tell_drift(listing: &ServerListing<'_>, baseline: &Baseline, diagnostics: &mu
     let listed = listing
         .tools
         .iter()
-        .map(|tool| (tool.name.as_str(), tool.fingerprint.digest.as_str()));
+        .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
     let Drift {
         changed,
         added,

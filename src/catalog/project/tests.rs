@@ -34,7 +34,7 @@ fn trusting(tools: &[Arc<ListedTool>]) -> Baseline {
     Baseline::new(
         tools
             .iter()
-            .map(|tool| (tool.name.clone(), tool.fingerprint.digest.clone())),
+            .map(|tool| (tool.name.clone(), tool.fingerprint().digest.clone())),
     )
 }
 

@@ -6,16 +6,19 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::str::Chars;
 
-/// The body of the literal whose quote is at `start`.
-pub(super) fn body(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+use memchr::memchr2;
+
+/// Where the body of the literal whose quote is at `start` stands, and whether there is an escape in it.
+pub(super) fn body(bytes: &[u8], start: usize) -> Option<(Range<usize>, bool)> {
     let mut at = start + 1;
+    let mut has_escape = false;
     loop {
-        let rest = bytes.get(at..)?;
-        at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-        match bytes.get(at)? {
-            b'"' => return Some(start + 1..at),
-            _ => at += 2,
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at)? == &b'"' {
+            return Some((start + 1..at, has_escape));
         }
+        has_escape = true;
+        at += 2;
     }
 }
 
@@ -28,8 +31,8 @@ pub(crate) fn units(body: &str) -> impl Iterator<Item = u16> + '_ {
 }
 
 /// The order of two keys, by the code units of what their bodies stand for.
-pub(super) fn compare(a: &str, b: &str) -> Ordering {
-    if a.contains('\\') || b.contains('\\') {
+pub(super) fn compare(a: &str, b: &str, has_escape: bool) -> Ordering {
+    if has_escape {
         return units(a).cmp(units(b));
     }
     // UTF-8 has the order of code points. UTF-16 has it too, but for the characters above the surrogates, which come last.
@@ -43,13 +46,13 @@ pub(super) fn compare(a: &str, b: &str) -> Ordering {
 /// Writes the body of a literal as `JSON.stringify` would, in quotes.
 pub(crate) fn write_literal(body: &str, out: &mut String) {
     out.push('"');
-    write_body(body, out);
+    write_body(body, body.contains('\\'), out);
     out.push('"');
 }
 
-pub(super) fn write_body(body: &str, out: &mut String) {
+pub(super) fn write_body(body: &str, has_escape: bool, out: &mut String) {
     // Without an escape there is nothing that needs one: control characters are not allowed as they are.
-    if !body.contains('\\') {
+    if !has_escape {
         return out.push_str(body);
     }
     for unit in decode_utf16(units(body)) {

@@ -5,7 +5,6 @@
 mod literal;
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 pub(crate) use literal::{units, write_literal};
 
@@ -44,13 +43,18 @@ struct Object {
 #[derive(Clone, Copy)]
 struct Member {
     /// Where its literal begins and ends, without the quotes.
-    key: Span,
+    key: Key,
     value: u32,
     /// How many objects open before the value.
     objects_before: u32,
 }
 
-type Span = (u32, u32);
+#[derive(Clone, Copy)]
+struct Key {
+    start: u32,
+    end: u32,
+    has_escape: bool,
+}
 
 /// A container that is being indexed.
 struct Open {
@@ -68,20 +72,27 @@ struct OpenObject {
 impl Index {
     fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let mut index = Self::default();
-        let mut waiting: Vec<Member> = Vec::new();
-        let mut open: Vec<Open> = Vec::new();
+        let mut index = Self {
+            objects: Vec::with_capacity(USUAL),
+            members: Vec::with_capacity(USUAL),
+        };
+        let mut waiting: Vec<Member> = Vec::with_capacity(USUAL);
+        let mut open: Vec<Open> = Vec::with_capacity(USUAL);
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             match byte {
                 b'"' => {
-                    let body = literal::body(bytes, at)?;
+                    let (body, has_escape) = literal::body(bytes, at)?;
                     at = body.end;
                     if let Some(Open { object: Some(object) }) = open.last_mut()
                         && std::mem::take(&mut object.awaits_key)
                     {
                         waiting.push(Member {
-                            key: (place(body.start)?, place(body.end)?),
+                            key: Key {
+                                start: place(body.start)?,
+                                end: place(body.end)?,
+                                has_escape,
+                            },
                             value: 0,
                             objects_before: 0,
                         });
@@ -125,7 +136,7 @@ impl Index {
         // Stable, so that of repeated members the last one stays last.
         members.sort_by(|a, b| compare(text, a.key, b.key));
         let first_member = place(self.members.len())?;
-        let mut last_key: Option<Span> = None;
+        let mut last_key: Option<Key> = None;
         for member in waiting.drain(object.members..) {
             if last_key.is_some_and(|key| compare(text, key, member.key).is_eq()) {
                 self.members.pop();
@@ -213,9 +224,11 @@ impl Writer<'_> {
         let start = self.at;
         match self.take()? {
             b'"' => {
-                let body = literal::body(self.text.as_bytes(), start)?;
+                let (body, has_escape) = literal::body(self.text.as_bytes(), start)?;
                 self.at = body.end + 1;
-                write_literal(self.text.get(body)?, out);
+                out.push('"');
+                literal::write_body(self.text.get(body)?, has_escape, out);
+                out.push('"');
             }
             b'[' => {
                 out.push('[');
@@ -252,11 +265,11 @@ impl Writer<'_> {
     fn member(&mut self, member: u32, out: &mut String) -> Option<()> {
         let member = self.index.members.get(usize::try_from(member).ok()?)?;
         // A key without a colon has no value.
-        if member.value <= member.key.1 {
+        if member.value <= member.key.end {
             return None;
         }
         out.push('"');
-        literal::write_body(slice(self.text, member.key)?, out);
+        literal::write_body(slice(self.text, member.key)?, member.key.has_escape, out);
         out.push_str("\":");
         self.at = usize::try_from(member.value).ok()?;
         self.object = usize::try_from(member.objects_before).ok()?;
@@ -299,16 +312,18 @@ fn write_number(text: &str, out: &mut String) -> Option<()> {
     Some(())
 }
 
+/// For how many members and objects there is room at first.
+const USUAL: usize = 64;
 /// How many digits every double keeps.
 const EXACT_DIGITS: usize = 15;
 
-fn compare(text: &str, a: Span, b: Span) -> Ordering {
-    literal::compare(slice(text, a).unwrap_or_default(), slice(text, b).unwrap_or_default())
+fn compare(text: &str, a: Key, b: Key) -> Ordering {
+    let body = |key| slice(text, key).unwrap_or_default();
+    literal::compare(body(a), body(b), a.has_escape || b.has_escape)
 }
 
-fn slice(text: &str, (start, end): Span) -> Option<&str> {
-    let range: Range<usize> = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
-    text.get(range)
+fn slice(text: &str, key: Key) -> Option<&str> {
+    text.get(usize::try_from(key.start).ok()?..usize::try_from(key.end).ok()?)
 }
 
 fn place(at: usize) -> Option<u32> {
