@@ -20,7 +20,7 @@ export function projectCase({ name, title, metric, targets }) {
       name: `${tools}-tools`,
       title: `${tools.toLocaleString('en')} tools of some 2 KiB`,
       params: { tools },
-      ...(tools === 10_000 ? { targets } : {}),
+      targets: tools === 10_000 ? targets : undefined,
     })),
     input: ({ variant: { params } }) => params,
   };
