@@ -237,6 +237,9 @@ pub(crate) const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long running calls may go on after the server was told to stop.
 pub(crate) const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How many messages one array of a client may hold (server specification, section 3).
+pub(crate) const MAX_REQUEST_BATCH: usize = 100;
+
 // Server: questions to a client that no connection remembers.
 
 /// The shortest secret that seals their state (server specification, section 2).

@@ -51,6 +51,10 @@ pub fn peer(data: &[u8]) {
     targets::peer::run::<protocol::peer::Peer<u64>>(data);
 }
 
+pub fn request(data: &[u8]) {
+    targets::request::run(data, protocol::request::read);
+}
+
 pub fn sse(data: &[u8]) {
     targets::sse::run::<protocol::wire::sse::SseDecoder>(data);
 }

@@ -11,6 +11,18 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(crate) const INVALID_PARAMS: i64 = -32_602;
 /// The receiver failed (JSON-RPC 2.0, section 5.1).
 pub(crate) const INTERNAL_ERROR: i64 = -32_603;
+/// Not JSON at all (JSON-RPC 2.0, section 5.1).
+pub(crate) const PARSE_ERROR: i64 = -32_700;
+/// JSON, and no request (JSON-RPC 2.0, section 5.1).
+pub(crate) const INVALID_REQUEST: i64 = -32_600;
+/// No slot is free and the queue is full (server specification, section 8; the session era alone).
+pub(crate) const SERVER_BUSY: i64 = -32_000;
+/// A request took too long (server specification, section 8; the session era alone).
+pub(crate) const REQUEST_TIMED_OUT: i64 = -32_001;
+/// No runtime for whoever asks (server seed, "Multi-tenant routing").
+pub(crate) const UNAUTHORIZED: i64 = -32_001;
+/// There is no such resource (revisions with a session).
+pub(crate) const RESOURCE_NOT_FOUND: i64 = -32_002;
 /// A header is missing or differs from the body (protocol 2026-07-28).
 pub(crate) const HEADER_MISMATCH: i64 = -32_020;
 /// The request needs a capability that it did not declare (protocol 2026-07-28).
@@ -37,6 +49,17 @@ impl WireError {
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(INTERNAL_ERROR, message)
+    }
+
+    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(INVALID_PARAMS, message)
+    }
+
+    /// Attaches JSON text.
+    #[must_use]
+    pub(crate) fn with_data(mut self, data: String) -> Self {
+        self.data = RawValue::from_string(data).ok();
+        self
     }
 
     pub(crate) fn parse(raw: &RawValue) -> Self {

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use crate::json::comments::without_comments;
 use crate::protocol::message::Message;
 use crate::protocol::peer::{Action, Outcome, Peer};
+use crate::protocol::request::{Incoming, Refusal, Request};
 use crate::protocol::revision::Revision;
 use crate::protocol::wire;
 use crate::protocol::wire::http::probe::{self, Next, Probed};
@@ -20,7 +21,7 @@ use crate::protocol::wire::sse::{SseDecoder, SseItem};
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{canonical, comments, http, lines, message, param_header, peer, sse};
+use targets::{canonical, comments, http, lines, message, param_header, peer, request, sse};
 
 #[test]
 fn the_seeds_pass() {
@@ -33,6 +34,7 @@ fn the_seeds_pass() {
         param_header::run(data, |text| wire::param_header::encode(text).into_owned());
     });
     each_seed("peer", peer::run::<Peer<u64>>);
+    each_seed("request", |data| request::run(data, crate::protocol::request::read));
     each_seed("sse", sse::run::<SseDecoder>);
 }
 
@@ -69,6 +71,11 @@ proptest! {
     #[test]
     fn any_event_stream_passes(limit in prop_oneof![0_u8..20, Just(255)], seed: u8, stream in event_stream()) {
         sse::run::<SseDecoder>(&[&[limit, seed], &stream[..]].concat());
+    }
+
+    #[test]
+    fn any_call_passes(depth in 1_u8..6, text in "[\\[{](\"(jsonrpc|id|method|params|result|error)\":(\"2.0\"|\"a\"|\"\\\\u0061\"|1|-1\\.50e1|null|[{][}]|\\[\\[1\\]\\])[,}]?([,\\]][{]?)?){0,6}\\]?|.{0,40}") {
+        request::run(&[&[depth], text.as_bytes()].concat(), crate::protocol::request::read);
     }
 
     #[test]
@@ -150,6 +157,19 @@ fn the_http_target_finds_media_types_that_are_compared_as_text() {
 #[test]
 fn the_http_target_finds_an_outage_that_is_taken_for_an_old_server() {
     assert!(finds("http", http::run::<FallsBackOnOutages>));
+}
+
+#[test]
+fn the_request_target_finds_an_id_that_is_not_looked_at() {
+    fn forgives_ids(text: &str, max_depth: usize) -> Result<Incoming<'_>, Refusal<'_>> {
+        match (crate::protocol::request::read(text, max_depth), Message::parse(text)) {
+            (Err(_), Ok(Message::Request { id, method, params })) => {
+                Ok(Incoming::Request(Request { id, method, params }))
+            }
+            (read, _) => read,
+        }
+    }
+    assert!(finds("request", |data| request::run(data, forgives_ids)));
 }
 
 #[test]
