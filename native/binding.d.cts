@@ -19,6 +19,56 @@ export declare class NativeMemoryStore {
   trusted(id: string): string | null
 }
 
+/** The server behind a handle of the facade. From its start to its end it keeps the process alive. */
+export declare class NativeServer {
+  constructor(deliver: (arg0: Array<NativeJob>) => void)
+  /** Tells it what it is: JSON text, and the secret that seals what clients carry; a random one where none is given. */
+  configure(options: string, secret?: Uint8Array | undefined | null): NativeReply
+  /** What is registered now, as JSON text. */
+  offer(facts: string): void
+  /** `tools`, `resources` or `prompts` are others now; of one runtime, or of all. */
+  changed(kind: string, runtime?: number | undefined | null): void
+  /** The number of a URI template. */
+  addTemplate(uriTemplate: string): NativeReply
+  removeTemplate(number: number): void
+  setSession(sessionId: string, runtime: number, tenantId?: string | undefined | null): void
+  removeSession(sessionId: string): void
+  /** A runtime is gone. */
+  forget(runtime: number): void
+  resourceUpdated(uri: string): void
+  /** What became of jobs. */
+  answer(answers: Array<NativeAnswer>): void
+  /** How far a job has come. */
+  progress(job: number, done: number, total?: number | undefined | null, message?: string | undefined | null): void
+  /** A log message of a job; `data` is JSON text. */
+  log(job: number, level: string, data: string): NativeReply
+  /** What a job asks the client: all that it opened together. */
+  ask(job: number, questions: Array<NativeQuestion>): void
+  /** Closes the stream of a job's request; what comes is fetched later. */
+  closeStream(job: number, retryMs?: number | undefined | null): void
+  /** The definitions of all tools, as the end of `id`. */
+  listTools(id: number): void
+  /**
+   * Serves lines: over standard input and output, or over what the facade passes on. Ends when it runs; how it goes on
+   * is told by `ended`.
+   */
+  startStdio(id: number, own: boolean, limits: string): void
+  /** The chunk that was asked for. */
+  input(bytes: Uint8Array): void
+  /** There is no more input. */
+  inputEnded(): void
+  /** What was to be written is; or cannot be. */
+  written(ok: boolean): void
+  /** Stops what runs; its end is told by `ended`. */
+  stop(): void
+  /** What runs has ended: the process may end too. */
+  release(): void
+  /** Lets go of the environment, for good. */
+  dispose(): void
+  /** JSON text. */
+  stats(): string
+}
+
 /** A store on a file, which is opened by the first that is asked of it. */
 export declare class NativeSqliteStore {
   constructor(path: string)
@@ -82,8 +132,35 @@ export declare const NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS: number
 
 export declare const NATIVE_MCP_DESCRIBE_TOOL: string
 
+export interface NativeAnswer {
+  id: number
+  kind: NativeAnswerKind
+  text?: string
+  reference?: string
+  runtime?: number
+  /** Whether a list is the same for whoever asks. */
+  cacheable?: boolean
+  contents?: Array<NativeContent>
+}
+
+/** What became of a job. */
+export type NativeAnswerKind = 'value' | 'text' | 'nothing' | 'contents' | 'runtime' | 'failed' | 'thrown' | 'missing-capability' | 'invalid'
+
 /** How many tokens tools with such descriptions take at least. */
 export declare function nativeCatalogTokens(descriptions: Array<string>): number
+
+/** Whether these are limits for a stdio transport, as JSON text. A failure names the wrong one. */
+export declare function nativeCheckStdioLimits(text: string): NativeReply
+
+/** What a resource holds: `text`, or `blob`. */
+export interface NativeContent {
+  uri: string
+  mimeType?: string
+  text?: string
+  blob?: Uint8Array
+  /** JSON text. */
+  meta?: string
+}
 
 export declare function nativeEnableStdio(): void
 
@@ -116,8 +193,38 @@ export interface NativeFailure {
 /** Whether model providers accept a name as it is. */
 export declare function nativeIsProviderLegalToolName(name: string): boolean
 
+export interface NativeJob {
+  kind: NativeJobKind
+  id?: number
+  /** The routed runtime, by the number that the facade gave it. */
+  runtime?: number
+  /** JSON text of who asks. */
+  caller?: string
+  name?: string
+  text?: string
+  /** JSON text of an object: what the client answered in earlier rounds. There in the stateless era alone. */
+  answers?: string
+  failure?: NativeFailure
+}
+
+/** What the facade is told. The first ones are jobs, to be answered under their `id`. */
+export type NativeJobKind = 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
+
 /** Reads the file at `path`, or else `text`. Ends in `{ servers, diagnostics }`. */
 export declare function nativeLoadConfig(path: string | undefined | null, text: string, env: Record<string, string>, inputs: Record<string, string>, base?: string | undefined | null): NativeReply
+
+/** A question to the client. */
+export interface NativeQuestion {
+  id: number
+  key: string
+  /** A method of the protocol. */
+  method: string
+  /** JSON text of an object. */
+  params: string
+}
+
+/** A reference for an error that is logged. */
+export declare function nativeReference(): NativeReply
 
 /** What a synchronous export answers: a JSON text, or a failure. */
 export interface NativeReply {
@@ -173,6 +280,12 @@ export declare function nativeSqlSave(row: string, isStored: boolean, tools?: st
 
 /** The trusted definitions among what is stored, as a JSON array. */
 export declare function nativeSqlTrusted(tools?: string | undefined | null, fingerprints?: string | undefined | null): string | null
+
+/**
+ * Checks arguments against a schema, both JSON text: all of it, or in the shallow manner of the server. A failure says
+ * what is wrong.
+ */
+export declare function nativeValidateArguments(schema: string, arguments: string, full: boolean): NativeReply
 
 /** The version that the binary was built as; the package's must be the same. */
 export declare function nativeVersion(): string

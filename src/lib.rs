@@ -33,6 +33,7 @@ mod host;
 mod json;
 mod limits;
 mod protocol;
+mod server;
 mod store;
 #[cfg(test)]
 mod tests;

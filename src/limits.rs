@@ -247,8 +247,33 @@ pub(crate) const MIN_REQUEST_STATE_SECRET_BYTES: usize = 32;
 /// The longest such state, as text: it comes back within a message of `DEFAULT_MAX_BODY_BYTES`, with new answers.
 pub(crate) const MAX_REQUEST_STATE_BYTES: usize = 2 * 1024 * 1024;
 /// How long it is good for: as long as a person may take to answer.
-#[expect(dead_code, reason = "for the server half")]
 pub(crate) const REQUEST_STATE_LIFETIME: Duration = Duration::from_secs(60 * 60);
+
+// Server: the core.
+
+/// What a server calls itself that was given no name (server specification, section 2).
+pub(crate) const DEFAULT_SERVER_NAME: &str = "mcp-server";
+pub(crate) const DEFAULT_SERVER_VERSION: &str = "0.0.0";
+/// How many lists are kept, each for a runtime; past that all are asked for again.
+pub(crate) const MAX_KEPT_LISTS: usize = 10_000;
+/// Changes that come within this time are told once (server specification, section 2).
+pub(crate) const CHANGE_WINDOW: Duration = Duration::from_millis(50);
+/// How many resources one connection may have subscribed to, and one subscription may name.
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 1_024;
+/// How many requests of one connection may listen for changes.
+pub(crate) const MAX_LISTENERS: usize = 64;
+/// How many questions to one client may be open.
+pub(crate) const MAX_OPEN_INQUIRIES: usize = 256;
+/// How many values a completion has at most (protocol, section 7.6).
+pub(crate) const MAX_COMPLETIONS: usize = 100;
+/// How long the program may take to say who may see a resource that was updated.
+pub(crate) const VISIBILITY_WAIT: Duration = Duration::from_secs(10);
+/// How many bytes of standard input are read at once.
+pub(crate) const STDIN_CHUNK_BYTES: usize = 64 * 1024;
+/// How many characters the reference of a logged error has (server specification, section 8).
+pub(crate) const REFERENCE_LENGTH: usize = 12;
+/// How many characters of five bits an id has that may not be guessed: more than 128 bits.
+pub(crate) const RANDOM_ID_LENGTH: usize = 26;
 
 // Names and tokens.
 

@@ -12,5 +12,6 @@ mod host;
 mod names;
 mod reply;
 mod runtime;
+mod server;
 mod sql;
 mod store;

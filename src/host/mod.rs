@@ -2,6 +2,8 @@
 //! `binding` and in tests.
 
 pub(crate) mod http;
+#[expect(dead_code, reason = "for the network")]
+pub(crate) mod server;
 
 use std::future::Future;
 use std::pin::Pin;

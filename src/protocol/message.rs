@@ -138,6 +138,16 @@ impl Params {
         self.raw(inner.unwrap_or_default(), value)
     }
 
+    /// Adds members that are text already, as `"a":1,"b":2`.
+    #[must_use]
+    pub(crate) fn members(mut self, members: &str) -> Self {
+        if !self.members.is_empty() && !members.is_empty() {
+            self.members.push(',');
+        }
+        self.members.push_str(members);
+        self
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

@@ -33,11 +33,12 @@ impl Secret {
     }
 
     /// The context keeps a seal apart from whatever else a host does with the same secret.
-    fn over(&self, payload: &[u8]) -> Hmac<Sha256> {
-        const CONTEXT: &[u8] = b"espalier requestState 1\0";
-        self.0.clone().chain_update(CONTEXT).chain_update(payload)
+    pub(crate) fn over(&self, context: &[u8], payload: &[u8]) -> Hmac<Sha256> {
+        self.0.clone().chain_update(context).chain_update(payload)
     }
 }
+
+const CONTEXT: &[u8] = b"espalier requestState 1\0";
 
 /// What a client carries from one round to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +114,7 @@ impl RequestState {
             expires: self.expires,
         })
         .ok()?;
-        let mut sealed = secret.over(&payload).finalize().into_bytes().to_vec();
+        let mut sealed = secret.over(CONTEXT, &payload).finalize().into_bytes().to_vec();
         sealed.extend_from_slice(&payload);
         let text = URL_SAFE_NO_PAD.encode(sealed);
         (text.len() <= limits::MAX_REQUEST_STATE_BYTES).then_some(text)
@@ -132,7 +133,10 @@ impl RequestState {
             .split_at_checked(Sha256::output_size())
             .ok_or(Unsealed::Altered)?;
         // In constant time. Nothing of the payload is believed, or even read, before.
-        secret.over(payload).verify_slice(seal).map_err(|_| Unsealed::Altered)?;
+        secret
+            .over(CONTEXT, payload)
+            .verify_slice(seal)
+            .map_err(|_| Unsealed::Altered)?;
         let payload: Payload<'_> = serde_json::from_slice(payload).map_err(|_| Unsealed::Altered)?;
         if payload.bound != origin.digest() {
             return Err(Unsealed::Foreign);

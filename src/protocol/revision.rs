@@ -18,7 +18,8 @@ impl Era {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Ordered by age, so that a revision has what one before it brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Revision {
     V2024_11_05,
     V2025_03_26,
@@ -61,6 +62,11 @@ impl Revision {
             Self::V2026_07_28 => Era::Stateless,
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => Era::Session,
         }
+    }
+
+    /// Whether progress comes with a message.
+    pub(crate) fn has_progress_messages(self) -> bool {
+        self >= Self::V2025_03_26
     }
 
     /// Whether a message may be an array of messages: this one revision demands that receivers take them.

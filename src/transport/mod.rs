@@ -6,6 +6,8 @@ pub(crate) mod clock;
 pub(crate) mod http;
 #[cfg(test)]
 pub(crate) mod memory;
+pub(crate) mod outlet;
+pub(crate) mod stdio;
 
 use std::future::Future;
 

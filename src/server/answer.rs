@@ -1,0 +1,104 @@
+//! Answers on their way out, and the results that they hold.
+
+use serde_json::value::RawValue;
+
+use super::lifecycle::Server;
+use super::render;
+use crate::protocol::codes::{self, WireError};
+use crate::protocol::message::{self, Params};
+use crate::protocol::revision::{Era, Revision};
+
+/// The answer to a request, or to several at once.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// One line of text.
+    pub(crate) text: String,
+    /// The code, where it is an error.
+    pub(crate) code: Option<i64>,
+}
+
+impl Answer {
+    pub(crate) fn of(id: &str, outcome: Result<String, WireError>) -> Self {
+        match outcome {
+            Ok(result) => Self {
+                text: message::result(id, &result),
+                code: None,
+            },
+            Err(error) => Self::refusal(Some(id), &error),
+        }
+    }
+
+    /// Where the id could not be read there is none.
+    pub(crate) fn refusal(id: Option<&str>, error: &WireError) -> Self {
+        let text = match id {
+            Some(id) => message::error(id, error),
+            None => format!("{{\"jsonrpc\":\"2.0\",\"error\":{}}}", error.to_json()),
+        };
+        Self {
+            text,
+            code: Some(error.code),
+        }
+    }
+}
+
+impl Server {
+    /// A result: in the stateless era it says that it is complete, and whose it is.
+    pub(crate) fn result(&self, revision: Revision, members: Params, meta: Option<&RawValue>) -> String {
+        match revision.era() {
+            Era::Session => match meta {
+                Some(meta) => members.raw("_meta", meta.get()).object(),
+                None => members.object(),
+            },
+            Era::Stateless => {
+                let meta = render::merged_meta(meta, &self.meta(revision));
+                members.raw("resultType", "\"complete\"").raw("_meta", &meta).object()
+            }
+        }
+    }
+
+    /// What a result of the stateless era says of the server.
+    pub(crate) fn meta(&self, revision: Revision) -> String {
+        format!(
+            "{{\"io.modelcontextprotocol/serverInfo\":{}}}",
+            self.options().server_info(revision)
+        )
+    }
+}
+
+/// The time of a request ran out.
+pub(crate) fn timed_out(era: Era) -> WireError {
+    match era {
+        Era::Session => WireError::new(codes::REQUEST_TIMED_OUT, TIMED_OUT),
+        Era::Stateless => WireError::internal(TIMED_OUT).with_data("{\"reason\":\"timeout\"}".to_owned()),
+    }
+}
+
+/// Too many requests wait.
+pub(crate) fn busy(era: Era) -> WireError {
+    match era {
+        Era::Session => WireError::new(codes::SERVER_BUSY, BUSY),
+        Era::Stateless => WireError::internal(BUSY).with_data("{\"reason\":\"busy\"}".to_owned()),
+    }
+}
+
+/// The server stops, and takes nothing any more.
+pub(crate) fn stopping(era: Era) -> WireError {
+    match era {
+        Era::Session => WireError::new(codes::SERVER_BUSY, STOPPING),
+        Era::Stateless => WireError::internal(STOPPING).with_data("{\"reason\":\"stopping\"}".to_owned()),
+    }
+}
+
+/// One text for whoever may not reach a runtime, whatever the reason.
+pub(crate) fn unauthorized() -> WireError {
+    WireError::new(codes::UNAUTHORIZED, "Unauthorized")
+}
+
+/// Code of the program threw.
+pub(crate) fn thrown(reference: &str) -> WireError {
+    WireError::internal(format!("Internal error (ref {reference})"))
+}
+
+const TIMED_OUT: &str = "Request timed out";
+const BUSY: &str = "Server busy";
+const STOPPING: &str = "Server is stopping";

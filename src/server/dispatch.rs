@@ -1,0 +1,604 @@
+//! Where a message comes in. What is at hand is answered at once; what needs the program is a future that its transport
+//! polls, and that gives the request up when it is dropped.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::value::RawValue;
+
+use super::answer::{self, Answer};
+use super::connection::{Connection, NotTaken, Session};
+use super::exchange::{Exchange, LogLevel, Origin};
+use super::lifecycle::{Server, UnderWay};
+use super::lists::{ListKind, Wanted};
+use super::routes::Route;
+use super::slots::Slot;
+use crate::error::{Error, ErrorCode};
+use crate::guard::server_limits::ServerLimits;
+use crate::host::server::Abort;
+use crate::json::{self, Object};
+use crate::protocol::codes::{self, WireError};
+use crate::protocol::envelope::{self, Envelope};
+use crate::protocol::message::{Id, Params};
+use crate::protocol::request::{self, Incoming, Request};
+use crate::protocol::revision::{Era, Revision};
+
+/// What becomes of a message.
+pub(crate) enum Accepted {
+    /// It needs no answer.
+    Nothing,
+    Now(Answer),
+    Later(Pending),
+}
+
+/// An answer to come; nothing when the client gave the request up.
+pub(crate) type Pending = Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Initialize,
+    Ping,
+    Discover,
+    List(ListKind),
+    CallTool,
+    ReadResource,
+    Subscribe,
+    Unsubscribe,
+    Listen,
+    GetPrompt,
+    Complete,
+    SetLevel,
+}
+
+impl Method {
+    fn parse(name: &str, era: Era) -> Option<Self> {
+        Some(match (name, era) {
+            ("initialize", Era::Session) => Self::Initialize,
+            ("ping", Era::Session) => Self::Ping,
+            ("server/discover", Era::Stateless) => Self::Discover,
+            ("tools/list", _) => Self::List(ListKind::Tools),
+            ("tools/call", _) => Self::CallTool,
+            ("resources/list", _) => Self::List(ListKind::Resources),
+            ("resources/templates/list", _) => Self::List(ListKind::Templates),
+            ("resources/read", _) => Self::ReadResource,
+            ("resources/subscribe", Era::Session) => Self::Subscribe,
+            ("resources/unsubscribe", Era::Session) => Self::Unsubscribe,
+            ("subscriptions/listen", Era::Stateless) => Self::Listen,
+            ("prompts/list", _) => Self::List(ListKind::Prompts),
+            ("prompts/get", _) => Self::GetPrompt,
+            ("completion/complete", _) => Self::Complete,
+            ("logging/setLevel", Era::Session) => Self::SetLevel,
+            _ => return None,
+        })
+    }
+}
+
+impl Method {
+    /// Of those that may ask the client.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+            _ => "",
+        }
+    }
+}
+
+/// A request on its way to its method.
+struct Arrived<'a> {
+    method: Method,
+    key: String,
+    origin: Origin,
+    params: Option<&'a RawValue>,
+}
+
+/// A request that has entered its connection; leaves it when it ends.
+struct Entered {
+    exchange: Arc<Exchange>,
+    key: String,
+    _under_way: UnderWay,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.exchange.connection.leave(&self.key);
+    }
+}
+
+/// What ended the work on a request before it was done.
+enum Cut {
+    GivenUp(Abort),
+    OutOfTime,
+}
+
+impl Server {
+    /// Takes one message of a connection.
+    pub(crate) fn accept(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        text: &str,
+    ) -> Accepted {
+        let incoming = match request::read(text, limits.max_json_depth) {
+            Ok(incoming) => incoming,
+            Err(refusal) => {
+                self.counters().malformed.add();
+                return Accepted::Now(Answer::refusal(refusal.id, &refusal.error));
+            }
+        };
+        match incoming {
+            Incoming::Batch(items) => self.accept_batch(connection, limits, items),
+            one => self.accept_one(connection, limits, one),
+        }
+    }
+
+    fn accept_batch(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        items: Vec<Result<Incoming<'_>, request::Refusal<'_>>>,
+    ) -> Accepted {
+        let has_batches = connection
+            .session()
+            .is_some_and(|session| session.revision.has_batches());
+        if !has_batches {
+            self.counters().malformed.add();
+            let error = WireError::new(codes::INVALID_REQUEST, "a batch is not taken in this protocol version");
+            return Accepted::Now(Answer::refusal(None, &error));
+        }
+        let mut answers = Vec::new();
+        for item in items {
+            let accepted = match item {
+                Ok(incoming) => self.accept_one(connection, limits, incoming),
+                Err(refusal) => Accepted::Now(Answer::refusal(refusal.id, &refusal.error)),
+            };
+            match accepted {
+                Accepted::Nothing => {}
+                Accepted::Now(answer) => answers.push(Box::pin(std::future::ready(Some(answer))) as Pending),
+                Accepted::Later(pending) => answers.push(pending),
+            }
+        }
+        if answers.is_empty() {
+            return Accepted::Nothing;
+        }
+        Accepted::Later(Box::pin(async move {
+            let texts: Vec<_> = join_all(answers)
+                .await
+                .into_iter()
+                .flatten()
+                .map(|answer| answer.text)
+                .collect();
+            (!texts.is_empty()).then(|| Answer {
+                text: format!("[{}]", texts.join(",")),
+                code: None,
+            })
+        }))
+    }
+
+    fn accept_one(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        incoming: Incoming<'_>,
+    ) -> Accepted {
+        match incoming {
+            Incoming::Request(request) => {
+                self.counters().requests.add();
+                let id = request.id.text();
+                match self.accept_request(connection, limits, &request) {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        self.counters().errors.add();
+                        Accepted::Now(Answer::refusal(Some(id), &error))
+                    }
+                }
+            }
+            Incoming::Notification { method, params } => {
+                Self::notified(connection, &method, params);
+                Accepted::Nothing
+            }
+            Incoming::Response { id, outcome } => {
+                if let Some(asked) = id.and_then(Id::number).and_then(|number| connection.take_asked(number)) {
+                    asked.exchange.timer.resume(self.clock().now());
+                    let outcome = outcome.map(|result| result.get().to_owned()).map_err(|error| {
+                        let message = format!("the client answered with an error: {}", error.message);
+                        Error::new(ErrorCode::ServerError, message).with_data(error.to_json())
+                    });
+                    self.application().answered(asked.inquiry, outcome);
+                }
+                Accepted::Nothing
+            }
+            // A batch within a batch is none.
+            Incoming::Batch(_) => Accepted::Nothing,
+        }
+    }
+
+    fn notified(connection: &Connection, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/initialized" => connection.make_ready(),
+            "notifications/cancelled" => {
+                let params = params.and_then(|params| Object::parse(params.get()));
+                let key = params.and_then(|params| params.get("requestId")).and_then(request::key);
+                if let Some(key) = key {
+                    connection.cancel(&key);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn accept_request(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        request: &Request<'_>,
+    ) -> Result<Accepted, WireError> {
+        let key = request.id.key();
+        if connection.is_in_flight(&key) {
+            return Err(repeated());
+        }
+        let session = connection.session();
+        let origin = self.origin(connection, session.as_ref(), request)?;
+        let era = origin.revision.era();
+        let Some(method) = Method::parse(&request.method, era).filter(|method| self.offers(*method)) else {
+            return Err(WireError::new(codes::METHOD_NOT_FOUND, "Method not found"));
+        };
+        let arrived = Arrived {
+            method,
+            key,
+            origin,
+            params: request.params,
+        };
+        // Whoever it is: it says nothing but that somebody is there.
+        if method == Method::Ping {
+            return Ok(Accepted::Now(Answer::of(&arrived.origin.id, Ok("{}".to_owned()))));
+        }
+        if self.is_stopping() {
+            return Err(answer::stopping(era));
+        }
+        match self.route_at_hand(connection) {
+            Some(Err(error)) => Err(error),
+            Some(Ok(route)) => {
+                let Arrived {
+                    method, origin, params, ..
+                } = &arrived;
+                if let Some(outcome) = self.at_hand(connection, *method, *params, origin.revision, &route) {
+                    return Ok(Accepted::Now(self.answer(&arrived.origin.id, outcome)));
+                }
+                self.later(connection, limits, arrived, Some(route))
+            }
+            None => self.later(connection, limits, arrived, None),
+        }
+    }
+
+    /// By which rules a request is read, and whose it is.
+    fn origin(
+        &self,
+        connection: &Connection,
+        session: Option<&Session>,
+        request: &Request<'_>,
+    ) -> Result<Origin, WireError> {
+        let id: Box<str> = request.id.text().into();
+        if envelope::is_stateless(request.params) {
+            let Envelope {
+                revision,
+                capabilities,
+                log_level,
+                progress_token,
+                client_info: _,
+            } = envelope::read(request.params, &self.options().revisions)?;
+            return Ok(Origin {
+                id,
+                revision,
+                caller: connection.caller(revision, Some(capabilities.get())),
+                progress_token: progress_token.map(|token| token.get().into()),
+                log_level: log_level.and_then(|level| LogLevel::parse(&level)),
+            });
+        }
+        let progress_token = envelope::progress_token(request.params).map(|token| token.get().into());
+        if let Some(session) = session {
+            return Ok(Origin {
+                id,
+                revision: session.revision,
+                caller: Arc::clone(&session.caller),
+                progress_token,
+                log_level: Some(session.log_level),
+            });
+        }
+        // Nothing was agreed on: the rules of the oldest revision that needs no agreement over HTTP.
+        let revision = match self.options().newest(Era::Session) {
+            None => return Err(envelope::unsupported(&self.options().revisions, "")),
+            Some(_) if self.options().speaks(Revision::V2025_03_26) => Revision::V2025_03_26,
+            Some(newest) => newest,
+        };
+        Ok(Origin {
+            id,
+            revision,
+            caller: connection.caller(revision, None),
+            progress_token,
+            log_level: Some(LogLevel::Debug),
+        })
+    }
+
+    fn offers(&self, method: Method) -> bool {
+        let offer = self.offer();
+        match method {
+            Method::List(ListKind::Resources | ListKind::Templates)
+            | Method::ReadResource
+            | Method::Subscribe
+            | Method::Unsubscribe => offer.has_resources,
+            Method::List(ListKind::Prompts) | Method::GetPrompt => offer.has_prompts,
+            Method::Complete => offer.has_completions,
+            _ => true,
+        }
+    }
+
+    /// What needs nobody else.
+    fn at_hand(
+        &self,
+        connection: &Connection,
+        method: Method,
+        params: Option<&RawValue>,
+        revision: Revision,
+        route: &Route,
+    ) -> Option<Result<String, WireError>> {
+        match method {
+            Method::Initialize => Some(self.initialize(connection, params)),
+            Method::Discover => Some(Ok(self.discover(revision))),
+            Method::SetLevel => Some(set_level(connection, params)),
+            Method::Unsubscribe => Some(uri_of(params).map(|uri| {
+                connection.unsubscribe(&uri);
+                "{}".to_owned()
+            })),
+            Method::List(kind) => {
+                let wanted = Wanted { kind, route, revision };
+                let page = self.page_at_hand(&wanted, params)?;
+                Some(page.map(|page| page.as_ref().to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn later(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        arrived: Arrived<'_>,
+        route: Option<Route>,
+    ) -> Result<Accepted, WireError> {
+        let limit = limits.request_timeout.duration();
+        let Arrived {
+            method,
+            key,
+            origin,
+            params,
+        } = arrived;
+        let exchange = Arc::new(Exchange::new(
+            Arc::clone(connection),
+            method.name(),
+            origin,
+            limit,
+            self.clock().now(),
+        ));
+        match connection.enter(key.clone(), &exchange) {
+            Err(NotTaken::Repeated) => return Err(repeated()),
+            Err(NotTaken::Closed) => return Ok(Accepted::Nothing),
+            Ok(()) => {}
+        }
+        let entered = Entered {
+            exchange,
+            key,
+            _under_way: self.begin(),
+        };
+        let params = params.map(ToOwned::to_owned);
+        let server = Arc::clone(self);
+        Ok(Accepted::Later(Box::pin(async move {
+            let outcome = server.carry_out(&entered, method, params.as_deref(), route).await?;
+            Some(server.answer(&entered.exchange.id, outcome))
+        })))
+    }
+
+    /// Nothing when nobody waits for an answer any more.
+    async fn carry_out(
+        &self,
+        entered: &Entered,
+        method: Method,
+        params: Option<&RawValue>,
+        route: Option<Route>,
+    ) -> Option<Result<String, WireError>> {
+        let exchange = &entered.exchange;
+        let era = exchange.revision.era();
+        if method == Method::Listen {
+            let routed = match route {
+                Some(route) => Ok(route),
+                None => self.route(exchange, None).await,
+            };
+            return match routed {
+                Err(error) => Some(Err(error)),
+                Ok(_) => self.listen(exchange, &entered.key, params).await.transpose(),
+            };
+        }
+        let mut work = pin!(self.work(exchange, method, params, route));
+        let cut = tokio::select! {
+            biased;
+            outcome = &mut work => return Some(outcome),
+            inquiries = exchange.until_inquired() => {
+                // The reason has to be known before the work is dropped.
+                exchange.give_up(Abort::Asked);
+                return Some(self.input_required(exchange, inquiries, params));
+            }
+            reason = exchange.until_given_up() => Cut::GivenUp(reason),
+            () = exchange.timer.expired(self.clock()) => Cut::OutOfTime,
+        };
+        match cut {
+            Cut::OutOfTime => {
+                self.counters().timed_out.add();
+                exchange.give_up(Abort::Timeout);
+                Some(Err(answer::timed_out(era)))
+            }
+            Cut::GivenUp(Abort::Stopped) => Some(Err(answer::stopping(era))),
+            Cut::GivenUp(_) => {
+                self.counters().cancelled.add();
+                None
+            }
+        }
+    }
+
+    async fn work(
+        &self,
+        exchange: &Arc<Exchange>,
+        method: Method,
+        params: Option<&RawValue>,
+        route: Option<Route>,
+    ) -> Result<String, WireError> {
+        let Ok(slot) = exchange.connection.slots.take().await else {
+            self.counters().refused_busy.add();
+            return Err(answer::busy(exchange.revision.era()));
+        };
+        let route = if let Some(route) = route {
+            route
+        } else {
+            let route = self.route(exchange, Some(&slot)).await?;
+            let outcome = self.at_hand(&exchange.connection, method, params, exchange.revision, &route);
+            if let Some(outcome) = outcome {
+                return outcome;
+            }
+            route
+        };
+        self.run(exchange, &slot, method, params, &route).await
+    }
+
+    async fn run(
+        &self,
+        exchange: &Arc<Exchange>,
+        slot: &Slot,
+        method: Method,
+        params: Option<&RawValue>,
+        route: &Route,
+    ) -> Result<String, WireError> {
+        match method {
+            Method::List(kind) => {
+                let wanted = Wanted {
+                    kind,
+                    route,
+                    revision: exchange.revision,
+                };
+                let page = self.page(exchange, slot, &wanted, params).await?;
+                Ok(page.as_ref().to_owned())
+            }
+            Method::CallTool => self.call(exchange, slot, route, params).await,
+            Method::ReadResource => self.read(exchange, slot, route, params).await,
+            Method::GetPrompt => self.prompt(exchange, slot, route, params).await,
+            Method::Complete => self.complete(exchange, slot, route, params).await,
+            Method::Subscribe => {
+                let uri = uri_of(params)?;
+                if !self.is_visible(exchange, Some(slot), route, &uri).await? {
+                    return Err(super::read::unknown_resource(exchange.revision, &uri));
+                }
+                if !exchange.connection.subscribe(uri.into_owned()) {
+                    return Err(WireError::internal("too many subscriptions"));
+                }
+                Ok("{}".to_owned())
+            }
+            Method::Initialize
+            | Method::Ping
+            | Method::Discover
+            | Method::Unsubscribe
+            | Method::SetLevel
+            | Method::Listen => Err(WireError::internal("Internal error")),
+        }
+    }
+
+    /// The handshake of the session era.
+    fn initialize(&self, connection: &Connection, params: Option<&RawValue>) -> Result<String, WireError> {
+        let params = params
+            .and_then(|params| Object::parse(params.get()))
+            .unwrap_or_default();
+        let offered = params
+            .string("protocolVersion")
+            .ok_or_else(|| WireError::invalid_params("`protocolVersion` must be a string"))?;
+        let options = self.options();
+        let revision = Revision::parse(&offered)
+            .filter(|revision| revision.era() == Era::Session && options.speaks(*revision))
+            .or_else(|| options.newest(Era::Session))
+            .ok_or_else(|| envelope::unsupported(&options.revisions, &offered))?;
+        let capabilities = params
+            .get("capabilities")
+            .map(RawValue::get)
+            .filter(|text| Object::parse(text).is_some())
+            .unwrap_or("{}");
+        if !connection.open_session(revision, capabilities) {
+            return Err(WireError::new(codes::INVALID_REQUEST, "already initialized"));
+        }
+        let mut result = Params::new()
+            .text("protocolVersion", revision.name())
+            .raw("capabilities", &self.capabilities(revision))
+            .raw("serverInfo", &options.server_info(revision));
+        if let Some(instructions) = &options.instructions {
+            result = result.raw("instructions", instructions);
+        }
+        Ok(result.object())
+    }
+
+    fn discover(&self, revision: Revision) -> String {
+        let options = self.options();
+        let supported: Vec<_> = options
+            .of(Era::Stateless)
+            .map(|revision| json::quote(revision.name()))
+            .collect();
+        let mut result = Params::new()
+            .raw("supportedVersions", &format!("[{}]", supported.join(",")))
+            .raw("capabilities", &self.capabilities(revision));
+        if let Some(instructions) = &options.instructions {
+            result = result.raw("instructions", instructions);
+        }
+        self.result(revision, result.members(&options.cache_hints), None)
+    }
+
+    /// What is offered, as JSON text: what nothing is registered for is not declared, but for tools, which there may be
+    /// at any time.
+    fn capabilities(&self, revision: Revision) -> String {
+        let offer = self.offer();
+        let mut capabilities = Params::new().raw("tools", "{\"listChanged\":true}");
+        if offer.has_resources {
+            capabilities = capabilities.raw("resources", "{\"subscribe\":true,\"listChanged\":true}");
+        }
+        if offer.has_prompts {
+            capabilities = capabilities.raw("prompts", "{\"listChanged\":true}");
+        }
+        if offer.has_completions && revision > Revision::V2024_11_05 {
+            capabilities = capabilities.raw("completions", "{}");
+        }
+        capabilities.raw("logging", "{}").object()
+    }
+
+    fn answer(&self, id: &str, outcome: Result<String, WireError>) -> Answer {
+        if outcome.is_err() {
+            self.counters().errors.add();
+        }
+        Answer::of(id, outcome)
+    }
+}
+
+fn set_level(connection: &Connection, params: Option<&RawValue>) -> Result<String, WireError> {
+    let level = params
+        .and_then(|params| Object::parse(params.get()))
+        .and_then(|params| LogLevel::parse(&params.string("level")?))
+        .ok_or_else(|| WireError::invalid_params("`level` must be one of the log levels of RFC 5424"))?;
+    connection.set_log_level(level);
+    Ok("{}".to_owned())
+}
+
+/// The resource that a request is about.
+pub(crate) fn uri_of(params: Option<&RawValue>) -> Result<std::borrow::Cow<'_, str>, WireError> {
+    params
+        .and_then(|params| Object::parse(params.get()))
+        .and_then(|params| params.string("uri"))
+        .ok_or_else(|| WireError::invalid_params("`uri` must be a string"))
+}
+
+fn repeated() -> WireError {
+    WireError::new(codes::INVALID_REQUEST, "the id is that of a request under way")
+}

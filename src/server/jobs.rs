@@ -1,0 +1,136 @@
+//! The jobs that the program is at. One that nobody waits for any more keeps its slot until the program is done with it,
+//! so that handlers which ignore their signal cannot pile up.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::exchange::Exchange;
+use super::slots::Slot;
+use crate::host::server::{Abort, Application, Job, JobId, JobKind, Performed, RuntimeId};
+
+pub(crate) struct Jobs {
+    application: Arc<dyn Application>,
+    last: AtomicU64,
+    running: Mutex<HashMap<JobId, Running>>,
+}
+
+struct Running {
+    answer: Option<oneshot::Sender<Performed>>,
+    exchange: Arc<Exchange>,
+    /// Held, not read.
+    _slot: Option<Slot>,
+}
+
+/// What is to be done.
+pub(crate) struct Task<'a> {
+    pub(crate) kind: JobKind,
+    pub(crate) runtime: Option<RuntimeId>,
+    pub(crate) name: &'a str,
+    pub(crate) text: String,
+    pub(crate) answers: Option<String>,
+}
+
+/// A job that somebody waits for. Dropped early, it is given up, for the reason of its request.
+struct Performing<'a> {
+    jobs: &'a Jobs,
+    id: JobId,
+    exchange: &'a Exchange,
+    is_done: bool,
+}
+
+impl Drop for Performing<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let reason = self.exchange.reason().unwrap_or(Abort::Closed);
+            self.jobs.give_up(self.id, reason);
+        }
+    }
+}
+
+impl Jobs {
+    pub(crate) fn new(application: Arc<dyn Application>) -> Self {
+        Self {
+            application,
+            last: AtomicU64::new(0),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Has the program do something for a request. Nothing when the program went away.
+    pub(crate) async fn perform(
+        &self,
+        exchange: &Arc<Exchange>,
+        slot: Option<&Slot>,
+        task: Task<'_>,
+    ) -> Option<Performed> {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, answered) = oneshot::channel();
+        self.running().insert(
+            id,
+            Running {
+                answer: Some(answer),
+                exchange: Arc::clone(exchange),
+                _slot: slot.map(Arc::clone),
+            },
+        );
+        let mut performing = Performing {
+            jobs: self,
+            id,
+            exchange,
+            is_done: false,
+        };
+        self.application.perform(Job {
+            id,
+            kind: task.kind,
+            runtime: task.runtime,
+            caller: Arc::clone(&exchange.caller),
+            name: task.name.to_owned(),
+            text: task.text,
+            answers: task.answers,
+        });
+        let performed = answered.await.ok();
+        performing.is_done = true;
+        performed
+    }
+
+    /// What became of a job. One that is not known was settled before.
+    pub(crate) fn settle(&self, id: JobId, performed: Performed) {
+        let running = self.running().remove(&id);
+        if let Some(answer) = running.and_then(|running| running.answer) {
+            // Nobody listens when it was given up just now.
+            drop(answer.send(performed));
+        }
+    }
+
+    /// The request that a job is done for, unless it was given up.
+    pub(crate) fn exchange(&self, id: JobId) -> Option<Arc<Exchange>> {
+        let running = self.running();
+        let running = running.get(&id).filter(|running| running.answer.is_some())?;
+        Some(Arc::clone(&running.exchange))
+    }
+
+    /// How many the program is at.
+    pub(crate) fn len(&self) -> usize {
+        self.running().len()
+    }
+
+    fn give_up(&self, id: JobId, reason: Abort) {
+        {
+            let mut running = self.running();
+            if reason == Abort::Asked {
+                // This run never comes to its end, so that its slot is free.
+                running.remove(&id);
+            } else if let Some(running) = running.get_mut(&id) {
+                running.answer = None;
+            }
+        }
+        self.application.abandon(id, reason);
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<JobId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

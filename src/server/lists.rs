@@ -1,0 +1,447 @@
+//! The lists: asked of the program once, kept as bytes for each revision and page, and served without it until they are
+//! invalidated. A list that depends on who asks is asked for every time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::value::RawValue;
+
+use super::answer;
+use super::exchange::Exchange;
+use super::jobs::Task;
+use super::lifecycle::Server;
+use super::render;
+use super::routes::Route;
+use super::slots::Slot;
+use crate::catalog::output_schema::OutputSchema;
+use crate::host::Change;
+use crate::host::server::{JobKind, Performed, RuntimeId};
+use crate::json::{self, Object};
+use crate::limits;
+use crate::protocol::codes::WireError;
+use crate::protocol::message::Params;
+use crate::protocol::revision::{Era, Revision};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ListKind {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl ListKind {
+    const fn job(self) -> JobKind {
+        match self {
+            Self::Tools => JobKind::ListTools,
+            Self::Resources => JobKind::ListResources,
+            Self::Templates => JobKind::ListTemplates,
+            Self::Prompts => JobKind::ListPrompts,
+        }
+    }
+
+    /// The member of the result.
+    const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// What tells its cursors from those of other lists.
+    const fn mark(self) -> u8 {
+        match self {
+            Self::Tools => 1,
+            Self::Resources => 2,
+            Self::Templates => 3,
+            Self::Prompts => 4,
+        }
+    }
+
+    const fn is_of(self, change: Change) -> bool {
+        matches!(
+            (self, change),
+            (Self::Tools, Change::Tools)
+                | (Self::Resources | Self::Templates, Change::Resources)
+                | (Self::Prompts, Change::Prompts)
+        )
+    }
+}
+
+/// One list as the program gave it.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    pub(crate) entries: Vec<Entry>,
+    /// A name that is both registered and projected, where that may not be.
+    pub(crate) clash: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// JSON text of an object.
+    pub(crate) text: Box<RawValue>,
+    pub(crate) tool: Option<ToolFacts>,
+}
+
+/// What is known of a tool besides its entry.
+#[derive(Debug)]
+pub(crate) struct ToolFacts {
+    pub(crate) name: String,
+    pub(crate) is_projected: bool,
+    /// Whether only connections with a tenant see it.
+    pub(crate) is_tenant_scoped: bool,
+    pub(crate) validation: Validation,
+    /// What its results are held against; or why they are not.
+    pub(crate) output: Option<Result<OutputSchema, String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Validation {
+    None,
+    Shallow,
+    Full,
+}
+
+/// The lists that may be used again.
+#[derive(Default)]
+pub(crate) struct Lists(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    /// Grows with each invalidation, so that what was asked for before one is not kept after it.
+    generation: u64,
+    lists: HashMap<ListKey, List>,
+}
+
+type ListKey = (ListKind, Option<RuntimeId>, bool);
+
+struct List {
+    entries: Arc<Entries>,
+    pages: HashMap<PageKey, Arc<str>>,
+}
+
+/// A revision, whether tenants' tools are in it, and where it begins.
+type PageKey = (Revision, bool, usize);
+
+impl Lists {
+    /// Forgets a kind of list, of one runtime or of all.
+    pub(crate) fn invalidate(&self, change: Change, runtime: Option<RuntimeId>) {
+        let mut kept = self.kept();
+        kept.generation += 1;
+        kept.lists
+            .retain(|(kind, of, _), _| !kind.is_of(change) || (runtime.is_some() && *of != runtime));
+    }
+
+    /// A runtime is gone.
+    pub(crate) fn forget(&self, runtime: RuntimeId) {
+        self.kept().lists.retain(|(_, of, _), _| *of != Some(runtime));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.kept().lists.len()
+    }
+
+    fn page(&self, key: ListKey, page: PageKey) -> Option<Arc<str>> {
+        self.kept().lists.get(&key)?.pages.get(&page).map(Arc::clone)
+    }
+
+    fn entries(&self, key: ListKey) -> Option<Arc<Entries>> {
+        self.kept().lists.get(&key).map(|list| Arc::clone(&list.entries))
+    }
+
+    fn keep(&self, key: ListKey, entries: &Arc<Entries>, generation: u64) {
+        let mut kept = self.kept();
+        if kept.generation != generation {
+            return;
+        }
+        if kept.lists.len() >= limits::MAX_KEPT_LISTS {
+            kept.lists.clear();
+        }
+        kept.lists.insert(
+            key,
+            List {
+                entries: Arc::clone(entries),
+                pages: HashMap::new(),
+            },
+        );
+    }
+
+    fn keep_page(&self, key: ListKey, entries: &Arc<Entries>, page: PageKey, text: &Arc<str>) {
+        let mut kept = self.kept();
+        let list = kept.lists.get_mut(&key);
+        if let Some(list) = list.filter(|list| Arc::ptr_eq(&list.entries, entries)) {
+            list.pages.insert(page, Arc::clone(text));
+        }
+    }
+
+    fn generation(&self) -> u64 {
+        self.kept().generation
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a list is asked for.
+pub(crate) struct Wanted<'a> {
+    pub(crate) kind: ListKind,
+    pub(crate) route: &'a Route,
+    pub(crate) revision: Revision,
+}
+
+impl Wanted<'_> {
+    fn key(&self) -> ListKey {
+        (self.kind, self.route.runtime, self.route.is_of_tenant)
+    }
+
+    fn page(&self, offset: usize) -> PageKey {
+        (self.revision, self.route.has_tenant, offset)
+    }
+}
+
+impl Server {
+    /// A page that is at hand; nothing when the program has to be asked.
+    pub(crate) fn page_at_hand(
+        &self,
+        wanted: &Wanted<'_>,
+        params: Option<&RawValue>,
+    ) -> Option<Result<Arc<str>, WireError>> {
+        let offset = match self.offset(wanted.kind, params) {
+            Ok(offset) => offset,
+            Err(error) => return Some(Err(error)),
+        };
+        if let Some(page) = self.lists().page(wanted.key(), wanted.page(offset)) {
+            return Some(Ok(page));
+        }
+        let entries = self.lists().entries(wanted.key())?;
+        Some(self.render_page(wanted, &entries, offset))
+    }
+
+    /// A page, for which the program is asked.
+    pub(crate) async fn page(
+        &self,
+        exchange: &Arc<Exchange>,
+        slot: &Slot,
+        wanted: &Wanted<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<Arc<str>, WireError> {
+        let offset = self.offset(wanted.kind, params)?;
+        let entries = self.entries(exchange, Some(slot), wanted).await?;
+        self.render_page(wanted, &entries, offset)
+    }
+
+    /// A whole list: the kept one, or one that the program is asked for.
+    pub(crate) async fn entries(
+        &self,
+        exchange: &Arc<Exchange>,
+        slot: Option<&Slot>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Arc<Entries>, WireError> {
+        if let Some(entries) = self.lists().entries(wanted.key()) {
+            return Ok(entries);
+        }
+        let generation = self.lists().generation();
+        let task = Task {
+            kind: wanted.kind.job(),
+            runtime: wanted.route.runtime,
+            name: "",
+            text: String::new(),
+            answers: None,
+        };
+        let (text, is_shared) = match self.jobs().perform(exchange, slot, task).await {
+            Some(Performed::Value { text, is_shared }) => (text, is_shared),
+            Some(Performed::Thrown { reference, .. }) => return Err(answer::thrown(&reference)),
+            _ => return Err(WireError::internal("Internal error")),
+        };
+        let entries = Entries::parse(wanted.kind, wanted.route.is_of_tenant, &text)
+            .map(Arc::new)
+            .ok_or_else(|| WireError::internal("Internal error"))?;
+        if is_shared {
+            self.lists().keep(wanted.key(), &entries, generation);
+        }
+        Ok(entries)
+    }
+
+    fn render_page(&self, wanted: &Wanted<'_>, entries: &Arc<Entries>, offset: usize) -> Result<Arc<str>, WireError> {
+        if let Some(name) = &entries.clash {
+            return Err(clash(name));
+        }
+        let visible: Vec<_> = entries.visible(wanted.route.has_tenant).collect();
+        let size = self.options().page_size.unwrap_or(usize::MAX);
+        let end = offset.saturating_add(size).min(visible.len());
+        let mut rendered = String::from("[");
+        for entry in visible.get(offset..end).unwrap_or_default() {
+            if rendered.len() > 1 {
+                rendered.push(',');
+            }
+            let object = Object::parse(entry.text.get()).unwrap_or_default();
+            rendered.push_str(&render::entry(wanted.kind, &object, wanted.revision));
+        }
+        rendered.push(']');
+        let mut params = Params::new().raw(wanted.kind.member(), &rendered);
+        if end < visible.len() {
+            params = params.text("nextCursor", &self.cursors().issue(wanted.kind.mark(), end));
+        }
+        if wanted.revision.era() == Era::Stateless {
+            params = params.members(&self.options().cache_hints);
+        }
+        let page: Arc<str> = self.result(wanted.revision, params, None).into();
+        self.lists()
+            .keep_page(wanted.key(), entries, wanted.page(offset), &page);
+        Ok(page)
+    }
+
+    fn offset(&self, kind: ListKind, params: Option<&RawValue>) -> Result<usize, WireError> {
+        let cursor = params
+            .and_then(|params| Object::parse(params.get()))
+            .and_then(|params| params.present("cursor"));
+        let Some(cursor) = cursor else {
+            return Ok(0);
+        };
+        json::string(cursor.get())
+            .and_then(|cursor| self.cursors().read(kind.mark(), &cursor))
+            .ok_or_else(|| WireError::invalid_params("Invalid cursor"))
+    }
+}
+
+impl Entries {
+    /// `is_of_tenant`: a name that is both registered and projected is no replacement then, but a clash.
+    fn parse(kind: ListKind, is_of_tenant: bool, text: &str) -> Option<Self> {
+        let items = json::array(text)?;
+        if kind != ListKind::Tools {
+            let entries = items
+                .into_iter()
+                .map(|text| Entry {
+                    text: text.to_owned(),
+                    tool: None,
+                })
+                .collect();
+            return Some(Self { entries, clash: None });
+        }
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut clash = None;
+        for item in items {
+            let (text, facts) = tool(item)?;
+            let Some(place) = places.get(&facts.name).copied() else {
+                places.insert(facts.name.clone(), entries.len());
+                entries.push(Entry {
+                    text,
+                    tool: Some(facts),
+                });
+                continue;
+            };
+            let earlier = entries.get_mut(place)?;
+            let is_earlier_projected = earlier.tool.as_ref().is_some_and(|tool| tool.is_projected);
+            if is_earlier_projected != facts.is_projected && is_of_tenant && clash.is_none() {
+                clash = Some(facts.name.clone());
+            }
+            // What was registered by hand counts; of its like, the last.
+            if !facts.is_projected || is_earlier_projected {
+                *earlier = Entry {
+                    text,
+                    tool: Some(facts),
+                };
+            }
+        }
+        Some(Self { entries, clash })
+    }
+
+    /// What a connection sees.
+    pub(crate) fn visible(&self, has_tenant: bool) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| {
+            let is_tenant_scoped = entry.tool.as_ref().is_some_and(|tool| tool.is_tenant_scoped);
+            has_tenant || !is_tenant_scoped
+        })
+    }
+
+    pub(crate) fn tool(&self, name: &str, has_tenant: bool) -> Option<(&Entry, &ToolFacts)> {
+        self.visible(has_tenant).find_map(|entry| {
+            let facts = entry.tool.as_ref()?;
+            (facts.name == name).then_some((entry, facts))
+        })
+    }
+}
+
+fn tool(item: &RawValue) -> Option<(Box<RawValue>, ToolFacts)> {
+    let item = Object::parse(item.get())?;
+    let text = item.get("tool")?;
+    let tool = Object::parse(text.get())?;
+    let facts = ToolFacts {
+        name: tool.string("name")?.into_owned(),
+        output: tool.present("outputSchema").map(OutputSchema::compile),
+        is_projected: item.string("source").as_deref() == Some("projected"),
+        is_tenant_scoped: item.get("tenantScoped").is_some_and(|flag| flag.get() == "true"),
+        validation: match item.string("validate").as_deref() {
+            Some("shallow") => Validation::Shallow,
+            Some("full") => Validation::Full,
+            _ => Validation::None,
+        },
+    };
+    Some((text.to_owned(), facts))
+}
+
+/// Two tools of one name, where neither may hide the other.
+pub(crate) fn clash(name: &str) -> WireError {
+    WireError::internal(format!(
+        "the tool {} is both registered and projected",
+        json::quote_visibly(name)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOLS: &str = r#"[
+        {"tool":{"name":"a","description":"registered"},"source":"registered","validate":"none"},
+        {"tool":{"name":"t"},"source":"registered","validate":"full","tenantScoped":true},
+        {"tool":{"name":"a","description":"projected"},"source":"projected","validate":"shallow"},
+        {"tool":{"name":"b"},"source":"projected","validate":"shallow"}]"#;
+
+    #[test]
+    fn what_was_registered_counts_before_what_is_projected() {
+        let entries = Entries::parse(ListKind::Tools, false, TOOLS).unwrap();
+        assert_eq!(entries.clash, None);
+        let (entry, facts) = entries.tool("a", false).unwrap();
+        assert!(entry.text.get().contains("registered") && !facts.is_projected);
+        assert_eq!(entries.tool("b", false).unwrap().1.validation, Validation::Shallow);
+    }
+
+    #[test]
+    fn for_a_tenant_that_is_a_clash() {
+        let entries = Entries::parse(ListKind::Tools, true, TOOLS).unwrap();
+        assert_eq!(entries.clash.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn what_is_for_tenants_is_hidden_from_others() {
+        let entries = Entries::parse(ListKind::Tools, false, TOOLS).unwrap();
+        assert!(entries.tool("t", false).is_none() && entries.tool("t", true).is_some());
+        assert_eq!(entries.visible(false).count(), 2);
+    }
+
+    #[test]
+    fn a_list_is_kept_until_it_is_invalidated_and_not_when_it_was_asked_for_before() {
+        let lists = Lists::default();
+        let entries = Arc::new(Entries::parse(ListKind::Prompts, false, "[]").unwrap());
+        let key = (ListKind::Prompts, Some(1), false);
+        let generation = lists.generation();
+        lists.keep(key, &entries, generation);
+        lists.invalidate(Change::Tools, None);
+        assert!(lists.entries(key).is_some());
+        lists.invalidate(Change::Prompts, Some(2));
+        assert!(lists.entries(key).is_some());
+        lists.invalidate(Change::Prompts, Some(1));
+        assert!(lists.entries(key).is_none());
+
+        lists.keep(key, &entries, generation);
+        assert!(lists.entries(key).is_none());
+        lists.keep(key, &entries, lists.generation());
+        lists.forget(1);
+        assert_eq!(lists.len(), 0);
+    }
+}

@@ -1,0 +1,27 @@
+//! The server half: the tools, resources and prompts of a program on the wire, for any transport. `accept` is where a
+//! message comes in; what a program has to say goes through the trait `Application`. Owns what a server knows of its
+//! connections and what it was told of its program; holds no object of JavaScript, and knows no socket.
+
+#[expect(dead_code, reason = "for the network")]
+pub(crate) mod answer;
+pub(crate) mod call;
+pub(crate) mod connection;
+pub(crate) mod cursors;
+pub(crate) mod dispatch;
+pub(crate) mod exchange;
+pub(crate) mod jobs;
+#[expect(dead_code, reason = "for the network")]
+pub(crate) mod lifecycle;
+pub(crate) mod listen;
+pub(crate) mod lists;
+pub(crate) mod options;
+pub(crate) mod questions;
+pub(crate) mod random;
+pub(crate) mod read;
+pub(crate) mod render;
+pub(crate) mod routes;
+pub(crate) mod slots;
+pub(crate) mod stats;
+pub(crate) mod stdio;
+#[cfg(test)]
+mod tests;
