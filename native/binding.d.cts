@@ -180,7 +180,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'save' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'save' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'unusable' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {

@@ -22,13 +22,16 @@ export type AskServer = (question: {
   signal?: AbortSignal | undefined;
 }) => Promise<unknown>;
 
+interface Entry {
+  call: (uri: string) => void;
+}
+
 export class Resources implements McpResources {
   readonly #ask: AskServer;
-  /** By server and URI: who hears of updates, and the request that has subscribed. */
-  readonly #subscriptions = new Map<
-    string,
-    { heard: Set<{ call: (uri: string) => void }>; stands: Promise<unknown> }
-  >();
+  /** By server and URI: who hears of updates. */
+  readonly #heard = new Map<string, Set<Entry>>();
+  /** Subscriptions that are being ended: one to the same resource begins after that. */
+  readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #projectedName: (server: string) => string;
 
   constructor(ask: AskServer, projectedName: (server: string) => string) {
@@ -37,10 +40,12 @@ export class Resources implements McpResources {
   }
 
   async list(server?: string): Promise<McpListedResource[]> {
+    assertServer(server);
     return (await this.#ask({ method: 'resources/list', server })) as McpListedResource[];
   }
 
   async templates(server?: string): Promise<McpListedResourceTemplate[]> {
+    assertServer(server);
     return (await this.#ask({ method: 'resources/templates/list', server })) as McpListedResourceTemplate[];
   }
 
@@ -54,35 +59,45 @@ export class Resources implements McpResources {
     assertStrings({ server, uri });
     assertFunction('the listener of a resource', listener);
     const key = keyOf(this.#projectedName(server), uri);
+    // An entry of its own, so that one function may listen twice.
     const entry = { call: listener };
-    let subscription = this.#subscriptions.get(key);
-    if (subscription === undefined) {
-      const stands = this.#ask({ method: 'resources/subscribe', server, params: { uri } });
-      subscription = { heard: new Set(), stands };
-      this.#subscriptions.set(key, subscription);
-    }
-    subscription.heard.add(entry);
+    const heard = this.#heard.get(key) ?? new Set();
+    this.#heard.set(key, heard.add(entry));
     try {
-      await subscription.stands;
+      await this.#leaving.get(key);
+      // One that stands already is no request.
+      await this.#ask({ method: 'resources/subscribe', server, params: { uri } });
     } catch (error) {
-      if (this.#subscriptions.get(key) === subscription) this.#subscriptions.delete(key);
+      this.#forget(key, entry);
       throw error;
     }
-    return () => this.#leave(server, uri, entry);
+    return () => this.#leave(key, entry, server, uri);
   }
 
-  /** A resource of a server, by its projected name, was updated. */
-  updated(server: string, uri: string): void {
-    const heard = Array.from(this.#subscriptions.get(keyOf(server, uri))?.heard ?? []);
+  /** The resource `uri` of a server, by its projected name, was updated: the one that was subscribed to, or part of it. */
+  updated(server: string, subscription: string, uri: string): void {
+    const heard = Array.from(this.#heard.get(keyOf(server, subscription)) ?? []);
     for (const { call } of heard) guarded('the listener of a resource', () => call(uri));
   }
 
-  async #leave(server: string, uri: string, entry: { call: (uri: string) => void }): Promise<void> {
-    const key = keyOf(this.#projectedName(server), uri);
-    const subscription = this.#subscriptions.get(key);
-    if (subscription?.heard.delete(entry) !== true || subscription.heard.size > 0) return;
-    this.#subscriptions.delete(key);
-    await this.#ask({ method: 'resources/unsubscribe', server, params: { uri } });
+  async #leave(key: string, entry: Entry, server: string, uri: string): Promise<void> {
+    if (!this.#forget(key, entry)) return;
+    const left = this.#ask({ method: 'resources/unsubscribe', server, params: { uri } });
+    // Who waits for its turn is not told how it ended.
+    const over = Promise.allSettled([left]);
+    this.#leaving.set(key, over);
+    try {
+      await left;
+    } finally {
+      if (this.#leaving.get(key) === over) this.#leaving.delete(key);
+    }
+  }
+
+  /** True for the last one that listened. */
+  #forget(key: string, entry: Entry): boolean {
+    const heard = this.#heard.get(key);
+    if (heard?.delete(entry) !== true || heard.size > 0) return false;
+    return this.#heard.delete(key);
   }
 }
 
@@ -94,6 +109,7 @@ export class Prompts implements McpPrompts {
   }
 
   async list(server?: string): Promise<McpListedPrompt[]> {
+    assertServer(server);
     return (await this.#ask({ method: 'prompts/list', server })) as McpListedPrompt[];
   }
 
@@ -122,6 +138,10 @@ export class Prompts implements McpPrompts {
 
 function keyOf(server: string, uri: string): string {
   return JSON.stringify([server, uri]);
+}
+
+function assertServer(server: unknown): void {
+  if (server !== undefined) assertStrings({ server });
 }
 
 function assertStrings(values: Record<string, unknown>): void {

@@ -24,7 +24,7 @@ import { FetchBridge } from './fetch-bridge.js';
 import { Handlers } from './handlers.js';
 import { Listeners } from './listeners.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
-import { guarded } from './report.js';
+import { guarded, warn } from './report.js';
 import { readRows, readTrusted } from './rows.js';
 import { type CatalogEntry, type Invoke, buildTool, emptyTools, encodeArguments, readCatalog } from './tools.js';
 
@@ -321,7 +321,8 @@ class Toolset implements McpToolset {
 
   /** The name by which a server is told of; itself where no server has it. */
   #projectedName(server: string): string {
-    const named = this.servers().find(({ name, projectedName }) => name === server || projectedName === server);
+    const servers = this.servers();
+    const named = servers.find((one) => one.projectedName === server) ?? servers.find((one) => one.name === server);
     return named?.projectedName ?? server;
   }
 
@@ -465,7 +466,10 @@ class Toolset implements McpToolset {
       const what = (text ?? '') as McpToolsetEvents['change']['what'];
       this.#listeners.tell('change', { server: event.server ?? '', what });
     } else if (kind === 'updated') {
-      this.resources.updated(event.server ?? '', text ?? '');
+      const [subscription, uri] = JSON.parse(text ?? '["",""]') as [string, string];
+      this.resources.updated(event.server ?? '', subscription, uri);
+    } else if (kind === 'unusable') {
+      warn(text ?? '');
     } else if (kind === 'status') {
       this.#listeners.tell('status', JSON.parse(text ?? '{}') as McpServerStatus);
     } else if (kind === 'fetch') {

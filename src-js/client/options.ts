@@ -70,7 +70,7 @@ export function encodeOptions(options: McpOptions): string {
     sampling: options.sampling != null,
     elicitation: options.elicitation != null,
     fsRoot: typeof fs?.root === 'string' ? fs.root : undefined,
-    roots: typeof roots === 'function' ? true : roots,
+    roots: typeof roots === 'function' ? ASKED : roots,
     onLog: options.onLog != null,
   }));
 }
@@ -121,6 +121,9 @@ export function encode(what: string, read: () => unknown): string {
   }
   return text ?? 'null';
 }
+
+/** In the place of a function that gives roots; the core knows it. */
+const ASKED = '\u0000asked';
 
 /** The spelling of numbers that JSON does not have; the core knows it. */
 const NUMBER = '\u0000number';

@@ -13,8 +13,12 @@ export function guarded(name: string, call: () => unknown): void {
 }
 
 export function report(name: string, thrown: unknown): void {
+  warn(`${name} threw: ${describe(thrown)}`);
+}
+
+export function warn(text: string): void {
   try {
-    process.emitWarning(`${name} threw: ${describe(thrown)}`, 'EspalierWarning');
+    process.emitWarning(text, 'EspalierWarning');
   } catch {
     // Somebody replaced the function that reports, and theirs throws: there is nobody left to tell.
   }

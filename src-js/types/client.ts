@@ -30,7 +30,7 @@ export interface StdioServerConfig {
   protocol?: McpProtocol;
 }
 
-/** A server that is reached by URL. This version connects to `streamable-http`; of `sse` it says that it does not. */
+/** A server that is reached by URL, over Streamable HTTP or the older HTTP+SSE, which is always of the session era. */
 export interface RemoteServerConfig {
   type: 'streamable-http' | 'sse';
   /** Prefixes the projected tool names. */
@@ -251,8 +251,8 @@ export interface McpOptions {
    */
   fetch?: McpFetch;
   /**
-   * Answers servers that ask for a message of a model. Without it, servers are told that there is none. What it throws
-   * stays here; the server, or in the stateless era the call, fails.
+   * Answers servers that ask for a message of a model. Without it, servers are told that there is none. What it throws, and
+   * what is wrong with its answer, is a process warning here; the server's question, or in the stateless era the call, fails.
    */
   sampling?: (
     request: McpSamplingRequest,
@@ -436,7 +436,7 @@ export interface McpCompletion {
 /**
  * The resources of the connected servers. A server is named by its projected name, or by its configured one where no other
  * server has it. Everything rejects as {@link McpToolset.call} does, with `invalid-arguments` for a name that no server has.
- * A list that a server of the stateless era lets be kept (`ttlMs`) is not asked for again meanwhile.
+ * What a server of the stateless era lets be kept (`ttlMs`) is not asked for again meanwhile.
  */
 export interface McpResources {
   /** All pages of one server, or of every server that announces resources; of those, one that fails is a diagnostic. */
@@ -445,8 +445,9 @@ export interface McpResources {
   templates(server?: string): Promise<McpListedResourceTemplate[]>;
   read(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<McpReadResult>;
   /**
-   * Calls the listener with the URI whenever the server says that the resource was updated. Resolves once the subscription
-   * stands, to a function that ends it. Rejects with `unavailable` where the server announces no subscriptions.
+   * Calls the listener with the URI whenever the server says that the resource, or a part of it, was updated, and when that
+   * may have gone unheard. Resolves once the subscription stands, to a function that ends it. Rejects with `unavailable`
+   * where the server has no such subscription.
    */
   subscribe(server: string, uri: string, listener: (uri: string) => void): Promise<() => Promise<void>>;
 }

@@ -46,8 +46,11 @@ pub enum NativeEventKind {
     Log,
     /// What `server` offers changed: `text` is `tools`, `prompts` or `resources`.
     Changed,
-    /// The resource `text` of `server` was updated.
+    /// A resource of `server` was updated: `text` is a JSON array of the URI that was subscribed to, and the one that was
+    /// updated, which may be part of it.
     Updated,
+    /// A function of the caller's gave an answer that cannot be used; `text` says which, and why.
+    Unusable,
     /// `text` is the JSON text of a server's new state.
     Status,
     /// The HTTP request `id` is to be made through the user's `fetch`; `text` is its JSON text.
@@ -224,8 +227,14 @@ impl Listener for JsListener {
         self.tell(Lane::Changes, NativeEventKind::Changed, server, change.to_owned());
     }
 
-    fn updated(&self, server: &str, uri: String) {
-        self.tell(Lane::Changes, NativeEventKind::Updated, server, uri);
+    fn updated(&self, server: &str, subscription: &str, uri: &str) {
+        let text = format!("[{},{}]", json::quote(subscription), json::quote(uri));
+        self.tell(Lane::Changes, NativeEventKind::Updated, server, text);
+    }
+
+    fn unusable(&self, handler: &str, problem: &str) {
+        let text = format!("{handler} gave no usable answer: {problem}");
+        self.tell(Lane::Changes, NativeEventKind::Unusable, "", text);
     }
 
     fn status(&self, text: String) {

@@ -260,7 +260,7 @@ impl Debt {
             return;
         };
         let answered = matches!(ended, Ended::Result(_) | Ended::Error(_) | Ended::TooLong { .. });
-        server.note_credentials(&ended, self.bearer.take());
+        shared.note_credentials(server, &ended, self.bearer.take());
         let end = shared.call_end(ended, server, &self.route);
         let latency = answered.then(|| self.waited());
         self.pay(end, latency);

@@ -371,7 +371,7 @@ async fn shake_hands(
 /// The result of a request of our own, or why there is none.
 pub(super) fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
     let (code, problem) = match ended {
-        Ok(Ended::Result(result)) => return Ok(result),
+        Ok(Ended::Result(answered)) => return Ok(answered.result),
         Ok(Ended::Error(error)) => (
             ErrorCode::ServerError,
             format!("it answered `{method}` with error {}: {}", error.code, error.message),

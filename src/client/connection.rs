@@ -78,10 +78,16 @@ pub(super) enum Notice {
     ToolsChanged,
     PromptsChanged,
     ResourcesChanged,
-    /// The resource of this URI.
-    ResourceUpdated(String),
-    /// It honours subscriptions to the resources of these URIs.
-    Acknowledged(Vec<String>),
+    /// The resource of this URI; `of` is the name of the request that subscribed, where that is known.
+    ResourceUpdated {
+        uri: String,
+        of: Option<u64>,
+    },
+    /// It honours subscriptions to the resources of these URIs; `of` as above.
+    Acknowledged {
+        uris: Vec<String>,
+        of: Option<u64>,
+    },
     /// It forgot the session, and has a new one.
     Renewed,
     /// Its connection is gone.
@@ -258,7 +264,7 @@ impl Observer for Witness {
         self.inbound.withdrawn(ticket);
     }
 
-    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
+    fn notified(&mut self, method: &str, params: Option<&RawValue>, of: Option<u64>) {
         let notice = match method {
             "notifications/message" => return self.log(params),
             "notifications/tools/list_changed" => Notice::ToolsChanged,
@@ -269,9 +275,12 @@ impl Observer for Witness {
                 let Some(uri) = object.and_then(|object| object.string("uri").map(Cow::into_owned)) else {
                     return;
                 };
-                Notice::ResourceUpdated(uri)
+                Notice::ResourceUpdated { uri, of }
             }
-            "notifications/subscriptions/acknowledged" => Notice::Acknowledged(acknowledged(params)),
+            "notifications/subscriptions/acknowledged" => Notice::Acknowledged {
+                uris: acknowledged(params),
+                of,
+            },
             // The others are for features that this side did not ask for.
             _ => return,
         };

@@ -25,11 +25,13 @@ impl Shared {
             )
         };
         CallEnd::Failed(match ended {
-            Ended::Result(result) => match result::value(&result, |value| self.check_output(value, server, route)) {
-                Ok(value) => return CallEnd::Value(value),
-                Err(error) if error.code() == ErrorCode::ToolError => error,
-                Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
-            },
+            Ended::Result(answered) => {
+                match result::value(&answered.result, |value| self.check_output(value, server, route)) {
+                    Ok(value) => return CallEnd::Value(value),
+                    Err(error) if error.code() == ErrorCode::ToolError => error,
+                    Err(error) => Error::new(error.code(), format!("{} failed: {error}", of())),
+                }
+            }
             Ended::Cancelled => return CallEnd::Aborted,
             Ended::Error(error) if is_unknown_tool(error.code) && server.has_withdrawn(&route.tool.name) => {
                 not_published(&tool_name::project(&server.projected_name, &route.tool.name), server)

@@ -8,20 +8,21 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::Key;
+use super::connect::Deadline;
 use super::connection::Refused;
 use super::failure::{failure, unavailable};
 use super::revive::Down;
 use super::server::{Server, State};
 use super::shared::{Shared, closed};
 use super::toolset::Toolset;
-use crate::catalog::pages::Pages;
+use crate::catalog::pages::{Next, Pages};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::{CallEnd, CallId, Question, QuestionKind};
 use crate::json::{self, Object};
 use crate::protocol::message::{Mirror, Params};
-use crate::protocol::peer::{ProgressUse, Request};
+use crate::protocol::peer::{Answered, Patience, ProgressUse, Request};
 use crate::protocol::revision::Era;
 
 /// One thing to ask for, as the facade hands it over.
@@ -112,10 +113,16 @@ impl Feature {
         }
     }
 
-    /// Lists alone: what is read may have been asked about on the way, and then it must not be used again (protocol, 7.14).
+    /// What has caching hints (protocol, 7.14).
     const fn is_cached(self) -> bool {
-        matches!(self, Self::Resources | Self::Templates | Self::Prompts)
+        matches!(self, Self::Resources | Self::Templates | Self::Prompts | Self::Read)
     }
+}
+
+/// A result, and whether it was kept from an earlier request.
+struct Fetched {
+    result: Box<RawValue>,
+    was_kept: bool,
 }
 
 impl Toolset {
@@ -174,7 +181,8 @@ impl Shared {
                 Ok("null".to_owned())
             }
             feature => {
-                let result = self.fetch(server, feature, &ask.params, ask.id).await?;
+                let patience = self.patience(server);
+                let result = self.fetch(server, feature, &ask.params, patience, ask.id).await?.result;
                 check(&result, feature).map_err(|problem| {
                     let code = ErrorCode::InvalidResponse;
                     Error::new(code, format!("{} failed: {problem}", described(feature, server)))
@@ -230,46 +238,76 @@ impl Shared {
             return Ok(String::new());
         }
         let limits = self.options.listing;
-        let mut pages = Pages::new(&server.projected_name, feature.entries().unwrap_or_default(), limits);
+        let begin = || Pages::new(&server.projected_name, feature.entries().unwrap_or_default(), limits);
+        let deadline = Deadline::new(Arc::clone(&self.clock), self.patience(server).timeout);
+        let mut pages = begin();
         let mut params = Params::new();
+        let mut holds_kept = false;
         loop {
-            let result = self.fetch(server, feature, &params.object(), id).await?;
+            let fetched = self
+                .fetch(server, feature, &params.object(), deadline.patience(), id)
+                .await;
+            let Fetched { result, was_kept } = match fetched {
+                // A page that was kept may have led to a cursor that there is no more (protocol, 7.14).
+                Err(error) if error.code() == ErrorCode::ServerError && holds_kept => {
+                    server.cache.forget(feature.method());
+                    (pages, params, holds_kept) = (begin(), Params::new(), false);
+                    continue;
+                }
+                fetched => fetched?,
+            };
+            holds_kept |= was_kept;
             let next = pages
                 .add(&result)
                 .map_err(|error| Error::new(error.code(), format!("{} failed: {error}", described(feature, server))))?;
             match next {
-                Some(cursor) => params = Params::new().text("cursor", &cursor),
-                None => return Ok(pages.entries()),
+                Next::Page(cursor) => params = Params::new().text("cursor", &cursor),
+                Next::Complete => return Ok(pages.entries()),
+                Next::CutShort(rule, problem) => {
+                    let message = format!("{}: {problem}", described(feature, server));
+                    self.tell(server, Diagnostic::new(rule, &server.projected_name, message));
+                    return Ok(pages.entries());
+                }
             }
         }
     }
 
     /// The result of one request, from the server or from what it lets be kept.
-    async fn fetch(&self, server: &Server, feature: Feature, params: &str, id: CallId) -> Result<Box<RawValue>> {
-        let bearer = self.bearer(server).await?;
+    async fn fetch(
+        &self,
+        server: &Server,
+        feature: Feature,
+        params: &str,
+        patience: Patience,
+        id: CallId,
+    ) -> Result<Fetched> {
+        let bearer = self.bearer(server, feature, patience).await?;
         let key = Key {
             method: feature.method(),
             params: params.to_owned(),
             bearer: bearer.clone(),
         };
         if let Some(result) = server.cache.get(&key, self.clock.now()) {
-            return Ok(result);
+            return Ok(Fetched { result, was_kept: true });
         }
         let epoch = server.cache.epoch();
-        let (ended, era) = self.request(server, feature, params, bearer, id).await?;
+        let (ended, era) = self.request(server, feature, params, bearer, patience, id).await?;
         match ended {
-            Ended::Result(result) => {
-                if feature.is_cached() && era == Era::Stateless {
+            Ended::Result(Answered { result, after_input }) => {
+                if feature.is_cached() && era == Era::Stateless && !after_input {
                     server.cache.put(key, &result, self.clock.now(), epoch);
                 }
-                Ok(result)
+                Ok(Fetched {
+                    result,
+                    was_kept: false,
+                })
             }
             ended => Err(failure(ended, &described(feature, server), server)),
         }
     }
 
-    /// Asks for the credential that goes with a request.
-    pub(super) async fn bearer(&self, server: &Server) -> Result<Option<String>> {
+    /// Asks for the credential that goes with a request, for as long as the request may take.
+    pub(super) async fn bearer(&self, server: &Server, feature: Feature, patience: Patience) -> Result<Option<String>> {
         if !server.config.is_remote() {
             return Ok(None);
         }
@@ -279,7 +317,13 @@ impl Shared {
             during: None,
             text: String::new(),
         };
-        let bearer = self.listener.ask(question).await?;
+        let bearer = tokio::select! {
+            bearer = self.listener.ask(question) => bearer?,
+            () = self.time_is_up(patience.timeout) => {
+                let message = format!("{} timed out before it could be sent: auth gave no token", described(feature, server));
+                return Err(Error::new(ErrorCode::Timeout, message));
+            }
+        };
         if let Some(bearer) = &bearer {
             server.redactor.learn(bearer);
         }
@@ -293,6 +337,7 @@ impl Shared {
         feature: Feature,
         params: &str,
         bearer: Option<String>,
+        patience: Patience,
         id: CallId,
     ) -> Result<(Ended, Era)> {
         let object = Object::parse(params).unwrap_or_default();
@@ -305,7 +350,7 @@ impl Shared {
         let request = Request {
             method: feature.method(),
             params: members,
-            patience: self.patience(server),
+            patience,
             key: Some(id),
             progress: ProgressUse::None,
             mirror: Mirror {
@@ -329,17 +374,21 @@ impl Shared {
             Err((Refused::Gone(Some(error)), _)) => Ended::NotSent(error),
             Err((Refused::Gone(None), _)) => Ended::Closed,
         };
-        server.note_credentials(&ended, bearer);
+        self.note_credentials(server, &ended, bearer);
         Ok((ended, era))
     }
 
     /// A server by its projected name, or by its configured one where that is only one's.
     fn find(&self, name: &str) -> Result<(usize, &Server)> {
+        let mut servers = self.servers.iter().enumerate();
+        if let Some(found) = servers.find(|(_, server)| server.projected_name == name) {
+            return Ok(found);
+        }
         let mut named = self
             .servers
             .iter()
             .enumerate()
-            .filter(|(_, server)| server.projected_name == name || server.config.name == name);
+            .filter(|(_, server)| server.config.name == name);
         match (named.next(), named.next()) {
             (Some(found), None) => Ok(found),
             (None, _) => Err(Error::new(

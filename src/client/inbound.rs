@@ -72,11 +72,18 @@ impl Inbound {
             text,
         };
         let answer = self.listener.ask(question);
+        let listener = Arc::clone(&self.listener);
         let commands = self.commands.clone();
         self.open.retain(|_, task| !task.is_finished());
         let task = self.tasks.spawn(async move {
             let answer = match answer.await {
-                Ok(answer) => reading.read(answer.as_deref().unwrap_or("null")),
+                Ok(answer) => reading.read(answer.as_deref().unwrap_or("null")).map_err(|problem| {
+                    listener.unusable(reading.name(), &problem);
+                    WireError::internal(format!(
+                        "the {} handler gave no usable answer: {problem}",
+                        reading.name()
+                    ))
+                }),
                 // What the caller's function threw stays with the caller.
                 Err(_) => Err(WireError::internal(format!("the {} handler failed", reading.name()))),
             };
@@ -155,13 +162,15 @@ impl Reading {
     }
 
     /// The result that the server gets for an answer of the caller.
-    fn read(&self, answer: &str) -> Answer {
+    ///
+    /// # Errors
+    /// What is wrong with the answer, in words that hold nothing of it.
+    fn read(&self, answer: &str) -> Result<String, String> {
         match self {
             Self::Sampling => sampling_result(answer),
             Self::Elicitation(elicitation) => elicitation.result(answer, fits),
             Self::Roots => roots_result(answer),
         }
-        .map_err(|problem| WireError::internal(format!("the {} handler gave no usable answer: {problem}", self.name())))
     }
 }
 

@@ -2,53 +2,75 @@
 //! each is a request that stays open (`subscriptions/listen`) and is opened again when it is cut; in the session era the
 //! changes come by themselves.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::Notice;
+use super::connection::{Notice, Refused};
 use super::failure::{failure, unavailable};
 use super::features::{Feature, described};
 use super::server::{Server, State};
 use super::shared::Shared;
+use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::CallId;
+use crate::json;
 use crate::limits::{self, Timeout};
 use crate::protocol::message::{Mirror, Params};
-use crate::protocol::peer::{Patience, ProgressUse, Request};
+use crate::protocol::peer::{LISTEN, Patience, ProgressUse, Request};
 use crate::protocol::revision::Era;
 use crate::transport::backoff::backoff;
 
-const LISTEN: &str = "subscriptions/listen";
 /// Names of requests of our own, beside those that the caller numbers.
 const OWN_KEYS: u64 = 1 << 63;
 
 /// A resource that somebody subscribed to.
 #[derive(Default)]
 pub(super) struct Subscription {
-    /// Ends it; in the stateless era, where it is a request that stays open.
+    /// The server has said yes.
+    stands: bool,
+    /// The name of the request that stays open, in the stateless era.
+    key: Option<u64>,
+    /// Ends that request.
     end: CancellationToken,
     /// Whoever waits until it stands.
-    stands: Vec<oneshot::Sender<Result<(), Error>>>,
+    waiting: Vec<oneshot::Sender<Result<(), Arc<Error>>>>,
 }
 
 /// A subscription of the stateless era: what it is for, and how it ends.
 struct Listening {
     shared: Weak<Shared>,
     server: usize,
+    /// The name of its request.
+    key: u64,
     /// The JSON text of the filter.
     filter: String,
-    /// What may have happened unheard while it was cut.
-    missed: Vec<fn() -> Notice>,
-    uri: Option<String>,
+    subject: Subject,
     end: CancellationToken,
 }
 
+enum Subject {
+    /// What may have happened unheard while it was cut.
+    Lists(Vec<fn() -> Notice>),
+    /// This URI.
+    Resource(String),
+}
+
+/// Whether to go on with a subscription that came to an end.
+enum Verdict {
+    Again(Error),
+    /// The connection is gone, and with it whoever could be asked.
+    Gone(Error),
+    Refused(Error),
+}
+
 impl Shared {
-    /// A server came up, or has a new session: what it is to tell is asked for. What it says to that is not waited for.
+    /// A server came up, for the first time or again, or has a new session: what it is to tell is asked for. What it says to
+    /// that is not waited for.
     pub(super) fn attend(self: &Arc<Self>, index: usize, server: &Server) {
         let (era, lists) = match &*server.state() {
             State::Ready(live) => {
@@ -67,37 +89,38 @@ impl Shared {
             _ => return,
         };
         let uris: Vec<_> = server.subscriptions().keys().cloned().collect();
-        if era == Era::Session {
-            for uri in uris {
-                let params = Params::new().text("uri", &uri);
-                if let State::Ready(live) = &*server.state() {
-                    live.connection
-                        .send(Feature::Subscribe.method(), params, self.patience(server));
-                }
-            }
-            return;
-        }
         for uri in uris {
-            self.open_subscription(index, server, &uri);
+            match era {
+                Era::Session => {
+                    let params = Params::new().text("uri", &uri);
+                    if let State::Ready(live) = &*server.state() {
+                        live.connection
+                            .send(Feature::Subscribe.method(), params, self.patience(server));
+                    }
+                }
+                Era::Stateless => self.open_subscription(index, server, &uri, None),
+            }
+            self.missed(index, uri);
         }
-        if lists.is_empty() {
+        if era == Era::Session || lists.is_empty() {
             return;
         }
         let mut filter = Params::new();
         for list in &lists {
             filter = filter.raw(list.wanted, "true");
         }
-        self.listen(Listening {
+        let listening = Listening {
             shared: Arc::downgrade(self),
             server: index,
+            key: self.own_key(),
             filter: filter.object(),
-            missed: lists.iter().map(|list| list.notice).collect(),
-            uri: None,
+            subject: Subject::Lists(lists.iter().map(|list| list.notice).collect()),
             end: CancellationToken::new(),
-        });
+        };
+        self.listen(listening, None);
     }
 
-    /// Subscribes to a resource, and waits until the subscription stands.
+    /// Subscribes to a resource, unless that was done already, and waits until the subscription stands.
     ///
     /// # Errors
     /// Why it does not.
@@ -122,37 +145,55 @@ impl Shared {
             );
             return Err(unavailable(server, &refusal));
         }
-        if era == Era::Session {
-            let params = Params::new().text("uri", &uri).object();
-            let bearer = self.bearer(server).await?;
-            let (ended, _) = self.request(server, Feature::Subscribe, &params, bearer, id).await?;
-            let Ended::Result(_) = ended else {
-                return Err(failure(ended, &described(Feature::Subscribe, server), server));
+        let patience = self.patience(server);
+        let (tell, mut stands) = oneshot::channel();
+        let is_first = {
+            let mut subscriptions = server.subscriptions();
+            let is_first = !subscriptions.contains_key(&uri);
+            let subscription = subscriptions.entry(uri.clone()).or_default();
+            if subscription.stands {
+                return Ok(());
+            }
+            subscription.waiting.push(tell);
+            is_first
+        };
+        if is_first {
+            let begun = match era {
+                Era::Session => self.subscribe_in_session(server, &uri, patience, id).await,
+                Era::Stateless => {
+                    let bearer = self.bearer(server, Feature::Subscribe, patience).await;
+                    bearer.map(|bearer| self.open_subscription(index, server, &uri, bearer))
+                }
             };
-            server.subscriptions().entry(uri).or_default();
-            return Ok(());
+            if let Err(error) = begun {
+                server.lose(&uri, error, |one| !one.stands);
+            }
         }
-        let (tell, stands) = oneshot::channel();
-        server.subscriptions().entry(uri.clone()).or_default().stands.push(tell);
-        self.open_subscription(index, server, &uri);
-        let patience = self.patience(server).timeout.duration();
-        let late = async {
-            match patience.and_then(|patience| self.clock.now().checked_add(patience)) {
-                Some(end) => self.clock.sleep_until(end).await,
-                None => std::future::pending().await,
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut stands => outcome,
+            () = self.time_is_up(patience.timeout) => {
+                let message = format!("{} was not acknowledged in time", described(Feature::Subscribe, server));
+                server.lose(&uri, Error::new(ErrorCode::Timeout, message), |one| !one.stands);
+                // There is an answer now: that one, or one that came just before it.
+                stands.await
             }
         };
-        let outcome = tokio::select! {
-            outcome = stands => outcome.unwrap_or_else(|_| Err(Error::new(ErrorCode::Unavailable, "it was ended meanwhile"))),
-            () = late => Err(Error::new(ErrorCode::Timeout, "it was not acknowledged in time")),
-        };
-        outcome.map_err(|error| {
-            server.end_subscription(&uri);
-            Error::new(
-                error.code(),
-                format!("{} failed: {error}", described(Feature::Subscribe, server)),
-            )
-        })
+        let ended = || Err(Arc::new(Error::new(ErrorCode::Unavailable, "it was ended meanwhile")));
+        outcome.unwrap_or_else(|_| ended()).map_err(|error| again(&error))
+    }
+
+    async fn subscribe_in_session(&self, server: &Server, uri: &str, patience: Patience, id: CallId) -> Result<()> {
+        let params = Params::new().text("uri", uri).object();
+        let bearer = self.bearer(server, Feature::Subscribe, patience).await?;
+        let request = self.request(server, Feature::Subscribe, &params, bearer, patience, id);
+        match request.await?.0 {
+            Ended::Result(_) => {
+                server.stand(uri);
+                Ok(())
+            }
+            ended => Err(failure(ended, &described(Feature::Subscribe, server), server)),
+        }
     }
 
     /// # Errors
@@ -162,7 +203,7 @@ impl Shared {
             return Ok(());
         }
         let is_session = match &*server.state() {
-            State::Ready(live) => live.established.revision.era() == Era::Session,
+            State::Ready(live) => live.established.revision.era() == Era::Session && live.connection.lost().is_none(),
             // There is nobody to tell.
             _ => false,
         };
@@ -170,10 +211,36 @@ impl Shared {
             return Ok(());
         }
         let params = Params::new().text("uri", uri).object();
-        let bearer = self.bearer(server).await?;
-        match self.request(server, Feature::Unsubscribe, &params, bearer, id).await?.0 {
+        let patience = self.patience(server);
+        let bearer = self.bearer(server, Feature::Unsubscribe, patience).await?;
+        let request = self.request(server, Feature::Unsubscribe, &params, bearer, patience, id);
+        match request.await?.0 {
             Ended::Result(_) => Ok(()),
             ended => Err(failure(ended, &described(Feature::Unsubscribe, server), server)),
+        }
+    }
+
+    /// A server honours a subscription to these resources; `of` names the request that it answers with that.
+    pub(super) fn acknowledged(&self, server: &Server, uris: &[String], of: Option<u64>) {
+        let meant: Vec<_> = {
+            let subscriptions = server.subscriptions();
+            let is_meant = |uri: &str, subscription: &Subscription| match of {
+                Some(key) => subscription.key == Some(key),
+                None => uris.iter().any(|one| one == uri),
+            };
+            let meant = subscriptions.iter().filter(|(uri, one)| is_meant(uri, one));
+            meant.map(|(uri, _)| uri.clone()).collect()
+        };
+        for uri in meant {
+            if uris.is_empty() {
+                let refusal = Error::new(
+                    ErrorCode::Unavailable,
+                    "it does not honour a subscription to this resource",
+                );
+                self.lost_subscription(server, &uri, of, unavailable(server, &refusal));
+            } else {
+                server.stand(&uri);
+            }
         }
     }
 
@@ -185,37 +252,90 @@ impl Shared {
         }
     }
 
-    fn open_subscription(self: &Arc<Self>, index: usize, server: &Server, uri: &str) {
+    pub(super) async fn time_is_up(&self, timeout: Timeout) {
+        match timeout
+            .duration()
+            .and_then(|timeout| self.clock.now().checked_add(timeout))
+        {
+            Some(end) => self.clock.sleep_until(end).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What may have become of a resource meanwhile was told to nobody.
+    fn missed(self: &Arc<Self>, index: usize, uri: String) {
+        self.heard(index, Notice::ResourceUpdated { uri, of: None });
+    }
+
+    /// A subscription is over for good, unless another request than that of this name keeps it open by now. Whoever waits
+    /// for it hears why; where it stood already, nobody does, so that it is told.
+    fn lost_subscription(&self, server: &Server, uri: &str, key: Option<u64>, error: Error) {
+        let message = format!(
+            "MCP server {}: the subscription to {} is over: {error}",
+            json::quote(&server.config.name),
+            json::quote_short(uri.split(['?', '#']).next().unwrap_or_default())
+        );
+        if server.lose(uri, error, |one| one.key == key) {
+            let diagnostic = Diagnostic::new(Rule::ConnectionFailure, &server.config.name, message);
+            self.tell(server, diagnostic);
+        }
+    }
+
+    fn own_key(&self) -> u64 {
+        OWN_KEYS | self.own_requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// `bearer` is for the request that opens it; it is opened again with whatever is the newest one then.
+    fn open_subscription(self: &Arc<Self>, index: usize, server: &Server, uri: &str, bearer: Option<String>) {
         let end = CancellationToken::new();
-        if let Some(subscription) = server.subscriptions().get_mut(uri) {
+        let key = self.own_key();
+        {
+            let mut subscriptions = server.subscriptions();
+            // Without one, it was ended meanwhile.
+            let Some(subscription) = subscriptions.get_mut(uri) else {
+                return;
+            };
+            subscription.key = Some(key);
             // One that was open before this is of a connection that is gone.
             std::mem::replace(&mut subscription.end, end.clone()).cancel();
         }
-        let uris = format!("[{}]", crate::json::quote(uri));
-        self.listen(Listening {
+        let uris = format!("[{}]", json::quote(uri));
+        let listening = Listening {
             shared: Arc::downgrade(self),
             server: index,
+            key,
             filter: Params::new().raw("resourceSubscriptions", &uris).object(),
-            missed: Vec::new(),
-            uri: Some(uri.to_owned()),
+            subject: Subject::Resource(uri.to_owned()),
             end,
-        });
+        };
+        self.listen(listening, bearer);
     }
 
-    fn listen(&self, listening: Listening) {
-        let key = OWN_KEYS | self.own_requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    fn listen(&self, listening: Listening, bearer: Option<String>) {
         let closing = self.tasks.closing.clone();
         self.tasks.spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
-                () = listening.end.cancelled() => listening.give_up(key),
-                () = listening.run(key) => {}
+                () = listening.end.cancelled() => listening.give_up(),
+                () = listening.run(bearer) => {}
             }
         });
     }
 }
 
 impl Server {
+    /// The subscriptions that an update of a resource is for: the one that the server says, or those to the resource or to
+    /// one that it is part of.
+    pub(super) fn subscribed(&self, uri: &str, of: Option<u64>) -> Vec<String> {
+        let subscriptions = self.subscriptions();
+        let named = subscriptions.iter().find(|(_, one)| of.is_some() && one.key == of);
+        if let Some((subscribed, _)) = named {
+            return vec![subscribed.clone()];
+        }
+        let meant = subscriptions.keys().filter(|subscribed| is_part(uri, subscribed));
+        meant.cloned().collect()
+    }
+
     /// Whether there was such a subscription.
     fn end_subscription(&self, uri: &str) -> bool {
         let ended = self.subscriptions().remove(uri);
@@ -225,106 +345,179 @@ impl Server {
         ended.is_some()
     }
 
-    /// The server honours a subscription to these resources.
-    pub(super) fn acknowledge(&self, uris: impl Iterator<Item = String>) {
-        let mut subscriptions = self.subscriptions();
-        for uri in uris {
-            if let Some(subscription) = subscriptions.get_mut(&uri) {
-                for stands in subscription.stands.drain(..) {
-                    // Whoever waited may have given up.
-                    drop(stands.send(Ok(())));
-                }
+    /// Whoever waits for the subscription hears that it stands.
+    fn stand(&self, uri: &str) {
+        if let Some(subscription) = self.subscriptions().get_mut(uri) {
+            subscription.stands = true;
+            for waiting in subscription.waiting.drain(..) {
+                // Whoever waited may have given up.
+                drop(waiting.send(Ok(())));
             }
         }
     }
 
-    fn refuse_subscription(&self, uri: &str, why: &dyn Fn() -> Error) {
-        if let Some(subscription) = self.subscriptions().get_mut(uri) {
-            for stands in subscription.stands.drain(..) {
-                drop(stands.send(Err(why())));
+    /// Ends a subscription, if it is the one that is meant; whoever waits for it hears why. True where it stood, and nobody
+    /// waited.
+    fn lose(&self, uri: &str, error: Error, is_meant: impl FnOnce(&Subscription) -> bool) -> bool {
+        let subscription = {
+            let mut subscriptions = self.subscriptions();
+            if !subscriptions.get(uri).is_some_and(is_meant) {
+                return false;
             }
+            subscriptions.remove(uri)
+        };
+        let Some(subscription) = subscription else { return false };
+        subscription.end.cancel();
+        let error = Arc::new(error);
+        for waiting in subscription.waiting {
+            drop(waiting.send(Err(Arc::clone(&error))));
         }
+        subscription.stands
+    }
+}
+
+/// Whether an update of `uri` is news of the resource `subscribed`: of itself, or of what is part of it.
+fn is_part(uri: &str, subscribed: &str) -> bool {
+    uri.strip_prefix(subscribed)
+        .is_some_and(|rest| rest.is_empty() || subscribed.ends_with('/') || rest.starts_with(['/', '?', '#']))
+}
+
+/// The same error for one more who waits.
+fn again(error: &Error) -> Error {
+    let copy = Error::new(error.code(), error.message());
+    match error.data() {
+        Some(data) => copy.with_data(data),
+        None => copy,
     }
 }
 
 impl Listening {
     /// Keeps the subscription open until the server says that it has none, or fails too often, or its connection is gone.
-    async fn run(&self, key: u64) {
+    async fn run(&self, mut bearer: Option<String>) {
         let mut failures = 0;
         loop {
-            let Some((told, since)) = self.begin(key) else { return };
-            let ended = told.await.unwrap_or(Ended::Closed);
-            let Some(shared) = self.shared.upgrade() else { return };
-            let refused = match &ended {
-                Ended::Error(error) => Some(error.message.clone()),
-                Ended::Failed(error) if error.code() == ErrorCode::Unauthorized => Some(error.to_string()),
-                _ => None,
-            };
-            if let (Some(uri), Some(server)) = (&self.uri, shared.servers.get(self.server))
-                && (refused.is_some() || failures > 0)
-            {
-                let why = || {
-                    Error::new(
-                        ErrorCode::ServerError,
-                        refused.clone().unwrap_or_else(|| "it is cut".to_owned()),
-                    )
-                };
-                server.refuse_subscription(uri, &why);
-            }
-            let is_over = matches!(
-                ended,
-                Ended::Closed | Ended::Cancelled | Ended::Lost(_) | Ended::NotSent(_) | Ended::Busy
-            );
-            if refused.is_some() || is_over {
+            let bearer = bearer.take();
+            let Some((ended, since)) = self.open(bearer.clone(), failures > 0).await else {
                 return;
+            };
+            let Some(shared) = self.shared.upgrade() else { return };
+            let Some(server) = shared.servers.get(self.server) else {
+                return;
+            };
+            if bearer.is_some() {
+                shared.note_credentials(server, &ended, bearer);
             }
+            let problem = match verdict(ended, server) {
+                Verdict::Again(error) | Verdict::Gone(error) if !self.stood(server) => {
+                    return self.over(&shared, server, error);
+                }
+                Verdict::Refused(error) => return self.over(&shared, server, error),
+                // One that stood is opened again when the server is brought up again.
+                Verdict::Gone(_) => return,
+                Verdict::Again(error) => error,
+            };
             let now = shared.clock.now();
             let was_steady = now.saturating_duration_since(since) >= limits::STEADY_SUBSCRIPTION;
-            failures = if was_steady { 0 } else { failures + 1 };
+            failures = if was_steady { 1 } else { failures + 1 };
             if failures >= limits::MAX_STREAM_FAILURES {
-                return;
+                return self.over(&shared, server, problem);
             }
             let wait = shared
                 .clock
-                .sleep_until(now + backoff(limits::DEFAULT_RETRY, failures.saturating_sub(1)));
+                .sleep_until(now + backoff(limits::DEFAULT_RETRY, failures - 1));
             drop(shared);
             wait.await;
-            // What changed meanwhile was told to nobody.
-            if let Some(shared) = self.shared.upgrade() {
-                for notice in &self.missed {
-                    shared.heard(self.server, notice());
-                }
+        }
+    }
+
+    /// Sends the request, waits for its end, and says since when it was open; nothing where the toolset is gone.
+    async fn open(&self, bearer: Option<String>, is_again: bool) -> Option<(Ended, Instant)> {
+        let (told, since) = {
+            let shared = self.shared.upgrade()?;
+            let server = shared.servers.get(self.server)?;
+            let (tell, told) = oneshot::channel();
+            let request = Request {
+                method: LISTEN,
+                params: Params::new().raw("notifications", &self.filter),
+                patience: Patience::flat(Timeout::NONE),
+                key: Some(self.key),
+                progress: ProgressUse::None,
+                mirror: Mirror {
+                    bearer,
+                    ..Mirror::default()
+                },
+                may_ask: false,
+                waiter: Box::new(move |ended| drop(tell.send(ended))) as Waiter,
+            };
+            let since = shared.clock.now();
+            let sent = if let State::Ready(live) = &*server.state() {
+                live.connection.request(request).map_err(|(refused, _)| refused)
+            } else {
+                let gone = Error::new(ErrorCode::ConnectionLost, "its connection is gone");
+                Err(Refused::Gone(Some(Arc::new(gone))))
+            };
+            match sent {
+                Ok(()) => {}
+                Err(Refused::Busy) => return Some((Ended::Busy, since)),
+                Err(Refused::Gone(Some(error))) => return Some((Ended::NotSent(error), since)),
+                Err(Refused::Gone(None)) => return Some((Ended::Closed, since)),
             }
-        }
-    }
-
-    /// Sends the request, and says since when it is open; nothing where there is no connection for it.
-    fn begin(&self, key: u64) -> Option<(oneshot::Receiver<Ended>, Instant)> {
-        let shared = self.shared.upgrade()?;
-        let server = shared.servers.get(self.server)?;
-        let (tell, told) = oneshot::channel();
-        let request = Request {
-            method: LISTEN,
-            params: Params::new().raw("notifications", &self.filter),
-            patience: Patience::flat(Timeout::NONE),
-            key: Some(key),
-            progress: ProgressUse::None,
-            mirror: Mirror::default(),
-            may_ask: false,
-            waiter: Box::new(move |ended| drop(tell.send(ended))) as Waiter,
+            if is_again {
+                self.tell_missed(&shared);
+            }
+            (told, since)
         };
-        match &*server.state() {
-            State::Ready(live) => live.connection.request(request).ok()?,
-            _ => return None,
-        }
-        Some((told, shared.clock.now()))
+        Some((told.await.unwrap_or(Ended::Closed), since))
     }
 
-    fn give_up(&self, key: u64) {
+    fn tell_missed(&self, shared: &Arc<Shared>) {
+        match &self.subject {
+            Subject::Lists(notices) => notices.iter().for_each(|notice| shared.heard(self.server, notice())),
+            Subject::Resource(uri) => shared.missed(self.server, uri.clone()),
+        }
+    }
+
+    /// Lists count as what stood: nobody waits for them.
+    fn stood(&self, server: &Server) -> bool {
+        match &self.subject {
+            Subject::Lists(_) => true,
+            Subject::Resource(uri) => server
+                .subscriptions()
+                .get(uri)
+                .is_some_and(|one| one.key == Some(self.key) && one.stands),
+        }
+    }
+
+    fn over(&self, shared: &Shared, server: &Server, error: Error) {
+        // Lists stay as they are: to be told of their changes is a favour.
+        if let Subject::Resource(uri) = &self.subject {
+            shared.lost_subscription(server, uri, Some(self.key), error);
+        }
+    }
+
+    fn give_up(&self) {
         let Some(shared) = self.shared.upgrade() else { return };
         if let Some(State::Ready(live)) = shared.servers.get(self.server).map(Server::state).as_deref() {
-            live.connection.cancel(key);
+            live.connection.cancel(self.key);
         }
+    }
+}
+
+fn verdict(ended: Ended, server: &Server) -> Verdict {
+    let what = described(Feature::Subscribe, server);
+    match ended {
+        Ended::Result(_) => Verdict::Again(Error::new(
+            ErrorCode::ConnectionLost,
+            format!("{what} was ended by the server"),
+        )),
+        Ended::Closed | Ended::Cancelled | Ended::Lost(_) | Ended::NotSent(_) => {
+            Verdict::Gone(failure(ended, &what, server))
+        }
+        Ended::Error(_) => Verdict::Refused(failure(ended, &what, server)),
+        Ended::Failed(error) if matches!(error.code(), ErrorCode::Unauthorized | ErrorCode::HostBlocked) => {
+            Verdict::Refused(failure(Ended::Failed(error), &what, server))
+        }
+        ended => Verdict::Again(failure(ended, &what, server)),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::connection::Notice;
 use super::server::Server;
 use super::shared::Shared;
+use crate::driver::Ended;
 use crate::host::Change;
 
 impl Shared {
@@ -23,13 +24,25 @@ impl Shared {
                 server.cache.forget("resources/");
                 changed(Change::Resources);
             }
-            Notice::ResourceUpdated(uri) => self.listener.updated(&server.projected_name, uri),
-            Notice::Acknowledged(uris) => server.acknowledge(uris.into_iter()),
+            Notice::ResourceUpdated { uri, of } => {
+                server.cache.forget("resources/read");
+                for subscription in server.subscribed(&uri, of) {
+                    self.listener.updated(&server.projected_name, &subscription, &uri);
+                }
+            }
+            Notice::Acknowledged { uris, of } => self.acknowledged(server, &uris, of),
             Notice::Renewed => self.attend(index, server),
             Notice::Lost => {
                 server.cache.forget("");
                 self.tell_status(server);
             }
+        }
+    }
+
+    /// Learns from the end of a request whether its credentials are any good, which is part of the state of a server.
+    pub(super) fn note_credentials(&self, server: &Server, ended: &Ended, bearer: Option<String>) {
+        if server.note_credentials(ended, bearer) {
+            self.tell_status(server);
         }
     }
 

@@ -399,11 +399,12 @@ impl<'a> Fields<'a> {
         mode.map(Some).ok_or_else(|| self.must_be("protocol", WHAT))
     }
 
-    /// A list, or `true` for a function that gives one.
+    /// A list, or the facade's spelling of a function that gives one.
     fn roots(&self) -> Result<Roots> {
+        const ASKED: &str = "\0asked";
         match self.object.present("roots").map(RawValue::get) {
             None => Ok(Roots::None),
-            Some("true") => Ok(Roots::Asked),
+            Some(text) if json::string(text).as_deref() == Some(ASKED) => Ok(Roots::Asked),
             Some(list) => Roots::fixed(list),
         }
     }

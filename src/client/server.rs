@@ -114,9 +114,10 @@ impl Server {
         }
     }
 
-    /// Learns from the end of a call whether its credentials are any good.
-    pub(super) fn note_credentials(&self, ended: &Ended, bearer: Option<String>) {
+    /// Learns from the end of a request whether its credentials are any good; true where that is news.
+    pub(super) fn note_credentials(&self, ended: &Ended, bearer: Option<String>) -> bool {
         let mut credentials = self.credentials();
+        let was_refused = matches!(*credentials, Credentials::Refused { .. });
         match ended {
             Ended::Failed(error) if error.code() == ErrorCode::Unauthorized => {
                 *credentials = Credentials::Refused { bearer };
@@ -124,6 +125,7 @@ impl Server {
             Ended::Result(_) | Ended::Error(_) => *credentials = Credentials::Fine,
             _ => {}
         }
+        was_refused != matches!(*credentials, Credentials::Refused { .. })
     }
 
     fn is_refused(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The servers of one `mcpTools` call, together: connecting them side by side, the map from projected names to what they
 //! call, calling, and closing. Each server is isolated: what one does costs only itself.
 
+use std::mem;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -232,8 +233,11 @@ impl Toolset {
         self.0.tasks.gate.shut();
         for server in &self.0.servers {
             // The handle goes, and with it the connection; calls after this find the toolset closed.
-            *server.state() = State::Closed;
+            let before = mem::replace(&mut *server.state(), State::Closed);
             server.turns.send_modify(|turn| *turn += 1);
+            if !matches!(before, State::Closed) {
+                self.0.tell_status(server);
+            }
         }
     }
 

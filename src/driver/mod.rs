@@ -12,7 +12,7 @@ use crate::host::{Clock, Sleep};
 use crate::limits;
 use crate::protocol::codes::WireError;
 use crate::protocol::message::Params;
-use crate::protocol::peer::{Action, Asked, Outcome, Peer, Request, Violation};
+use crate::protocol::peer::{Action, Answered, Asked, Outcome, Peer, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::{Received, Transport};
 
@@ -22,7 +22,7 @@ pub(crate) type Waiter = Box<dyn FnOnce(Ended) + Send>;
 /// How a request ended, seen from outside.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    Result(Box<RawValue>),
+    Result(Answered),
     Error(WireError),
     TimedOut {
         waited: Duration,
@@ -73,7 +73,8 @@ pub(crate) trait Observer: Send {
     fn asked(&mut self, asked: Asked) -> Option<Result<String, WireError>>;
     /// Nobody waits for the answer under this ticket any more.
     fn withdrawn(&mut self, ticket: u64);
-    fn notified(&mut self, method: &str, params: Option<&RawValue>);
+    /// `of` is the name of the request that it belongs to, where it is part of a subscription.
+    fn notified(&mut self, method: &str, params: Option<&RawValue>, of: Option<u64>);
     /// The other side knows nothing any more of what it was told.
     fn renewed(&mut self);
     /// The connection is gone. Told before anybody who waits is; what is returned is what they are told.
@@ -204,7 +205,7 @@ impl<T: Transport, O: Observer> Driver<T, O> {
                     }
                 }
                 Action::Withdrawn { ticket } => self.observer.withdrawn(ticket),
-                Action::Notified { method, params } => self.observer.notified(&method, params.as_deref()),
+                Action::Notified { method, params, of } => self.observer.notified(&method, params.as_deref(), of),
                 Action::Violation(violation) => self.observer.violation(violation, self.clock.now()),
             }
         }

@@ -37,7 +37,7 @@ impl Observer for Notes {
         let _ = self.0.send(format!("withdrawn {ticket}"));
     }
 
-    fn notified(&mut self, method: &str, _params: Option<&RawValue>) {
+    fn notified(&mut self, method: &str, _params: Option<&RawValue>, _of: Option<u64>) {
         let _ = self.0.send(format!("notified {method}"));
     }
 
@@ -117,7 +117,7 @@ impl Side {
 
 fn shown(ended: &Ended) -> String {
     match ended {
-        Ended::Result(result) => result.get().to_owned(),
+        Ended::Result(answered) => answered.result.get().to_owned(),
         Ended::TimedOut { waited } => format!("late {}", waited.as_millis()),
         Ended::Lost(error) | Ended::NotSent(error) => error.to_string(),
         other => format!("{other:?}"),

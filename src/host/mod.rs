@@ -89,8 +89,11 @@ pub(crate) trait Listener: Send + Sync {
     fn log(&self, server: &str, params: String);
     /// What a server, by its projected name, has to offer is another.
     fn changed(&self, server: &str, change: Change);
-    /// A resource of a server, by its projected name, was updated.
-    fn updated(&self, server: &str, uri: String);
+    /// The resource `uri` of a server, by its projected name, was updated; it is the one that was subscribed to under
+    /// `subscription`, or part of that one.
+    fn updated(&self, server: &str, subscription: &str, uri: &str);
+    /// A handler of the caller's, by the name of its option, gave an answer that cannot be used, and why.
+    fn unusable(&self, handler: &str, problem: &str);
     /// The state of a server changed: all that is known of it, as JSON text.
     fn status(&self, text: String);
     /// A child wrote a line to its standard error.

@@ -41,7 +41,9 @@ impl Listener for Heard {
 
     fn changed(&self, _server: &str, _change: Change) {}
 
-    fn updated(&self, _server: &str, _uri: String) {}
+    fn updated(&self, _server: &str, _subscription: &str, _uri: &str) {}
+
+    fn unusable(&self, _handler: &str, _problem: &str) {}
 
     fn status(&self, _text: String) {}
 

@@ -12,7 +12,7 @@ use questions::{Input, Origin, Questions};
 use super::codes::WireError;
 use super::message::{self, Id, Message, Mirror, Outgoing, OutgoingKind, Params, Unreadable};
 use super::revision::Revision;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::json::{self, Object};
 use crate::limits::{self, Timeout};
 
@@ -87,6 +87,8 @@ pub(crate) enum Action<W> {
     Notified {
         method: String,
         params: Option<Box<RawValue>>,
+        /// The name of the request of ours that opened the subscription, where it says so (protocol, 7.15).
+        of: Option<u64>,
     },
     /// The other side broke the protocol, and the connection survived it.
     Violation(Violation),
@@ -95,7 +97,7 @@ pub(crate) enum Action<W> {
 /// How a request ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Result(Box<RawValue>),
+    Result(Answered),
     Error(WireError),
     TimedOut {
         waited: Duration,
@@ -107,6 +109,15 @@ pub(crate) enum Outcome {
     /// The transport could not carry it.
     Failed(Error),
     Cancelled,
+}
+
+/// A result, and how it came about.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) result: Box<RawValue>,
+    /// Whether it answers a request that carried more than its own params: answers to questions, or a state. Nobody may
+    /// use it again (protocol, 7.14).
+    pub(crate) after_input: bool,
 }
 
 /// A breach of the protocol that costs nothing but itself.
@@ -358,9 +369,18 @@ impl<W> Peer<W> {
         };
         match outcome {
             Ok(result) if self.is_stateless() => self.handle_result(id, result, now),
-            Ok(result) => self.settle(id, Outcome::Result(result.to_owned())),
+            Ok(result) => self.settle_result(id, result),
             Err(error) => self.settle(id, Outcome::Error(error)),
         }
+    }
+
+    fn settle_result(&mut self, id: u64, result: &RawValue) {
+        let input = self.pending.get(&id).and_then(|pending| pending.input.as_ref());
+        let answered = Answered {
+            result: result.to_owned(),
+            after_input: input.is_some_and(Input::was_asked),
+        };
+        self.settle(id, Outcome::Result(answered));
     }
 
     /// An answer that comes late or twice is the ordinary race with a cancel or a timeout, and changes nothing. So does
@@ -409,16 +429,40 @@ impl<W> Peer<W> {
             _ => self.actions.push_back(Action::Notified {
                 method: method.to_owned(),
                 params: params.map(ToOwned::to_owned),
+                of: self.subscription(params),
             }),
         }
+    }
+
+    fn subscription(&self, params: Option<&RawValue>) -> Option<u64> {
+        if !self.is_stateless() {
+            return None;
+        }
+        let meta = Object::parse(params?.get())?.object("_meta")?;
+        let id = Id::new(meta.get(SUBSCRIPTION_ID)?)?.number()?;
+        self.pending.get(&id)?.key
     }
 
     /// The other side takes a request of its own back. Whatever it cannot mean is ignored.
     fn handle_cancelled(&mut self, params: Option<&RawValue>) {
         let object = params.and_then(|params| Object::parse(params.get()));
-        let id = object.and_then(|object| Id::new(object.get("requestId")?));
-        if let Some(ticket) = id.and_then(|id| self.questions.withdraw_request(id.text())) {
+        let Some(id) = object.and_then(|object| Id::new(object.get("requestId")?)) else {
+            return;
+        };
+        if let Some(ticket) = self.questions.withdraw_request(id.text()) {
             self.actions.push_back(Action::Withdrawn { ticket });
+        } else if self.is_stateless() {
+            self.end_subscription(id);
+        }
+    }
+
+    /// In the stateless era the other side asks nothing that it could take back: what it may end is a subscription.
+    fn end_subscription(&mut self, id: Id<'_>) {
+        let is_one = |id: &u64| self.pending.get(id).is_some_and(|pending| pending.method == LISTEN);
+        if let Some(id) = id.number().filter(is_one) {
+            self.actions.push_back(Action::Abandon { id });
+            let error = Error::new(ErrorCode::ConnectionLost, "the server ended it");
+            self.settle(id, Outcome::Failed(error));
         }
     }
 
@@ -520,6 +564,9 @@ impl Patience {
 const IDS_OF_PROBES: u64 = 2;
 /// The opening request of the session era.
 pub(crate) const INITIALIZE: &str = "initialize";
+/// The request of the stateless era that stays open.
+pub(crate) const LISTEN: &str = "subscriptions/listen";
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,7 @@ pub(super) enum Origin {
     /// To the request with this id, as the text it was sent as.
     Request { id: String },
     /// With our own request, when it is sent again: under this key.
+    /// The key is a string literal.
     Input { request: u64, key: String },
 }
 
@@ -56,6 +57,11 @@ struct Collecting {
 }
 
 impl Questions {
+    /// Whether so many more may be open.
+    fn have_room_for(&self, count: usize) -> bool {
+        self.open.len() + count <= limits::MAX_OPEN_QUESTIONS
+    }
+
     /// A question under a new ticket, unless too many are open.
     pub(super) fn ask(
         &mut self,
@@ -64,7 +70,7 @@ impl Questions {
         params: Option<&RawValue>,
         during: Option<u64>,
     ) -> Option<Asked> {
-        if self.open.len() >= limits::MAX_OPEN_QUESTIONS {
+        if !self.have_room_for(1) {
             return None;
         }
         self.last += 1;
@@ -111,6 +117,34 @@ impl Input {
             collecting: None,
         }
     }
+
+    /// Whether the request was sent again at least once, or is about to be.
+    pub(super) const fn was_asked(&self) -> bool {
+        self.rounds > 0
+    }
+}
+
+/// One question of an answer.
+struct InputRequest<'a> {
+    /// A string literal, so that it comes back as the very key that it was.
+    key: String,
+    method: String,
+    params: Option<&'a RawValue>,
+}
+
+fn input_requests(requests: &RawValue) -> Result<Vec<InputRequest<'_>>, String> {
+    let requests = json::distinct_members(requests.get()).ok_or("`inputRequests` is not an object")?;
+    let mut read = Vec::with_capacity(requests.len());
+    for (key, request) in requests {
+        let request = Object::parse(request.get()).ok_or("an input request is not an object")?;
+        let method = request.string("method").ok_or("an input request has no method")?;
+        read.push(InputRequest {
+            key,
+            method: method.into_owned(),
+            params: request.present("params"),
+        });
+    }
+    Ok(read)
 }
 
 impl<W> Peer<W> {
@@ -124,7 +158,7 @@ impl<W> Peer<W> {
         let object = Object::parse(result.get());
         let kind = object.as_ref().and_then(|object| object.present("resultType"));
         match (object, kind.map(RawValue::get)) {
-            (None, _) | (_, None | Some("\"complete\"")) => self.settle(id, Outcome::Result(result.to_owned())),
+            (None, _) | (_, None | Some("\"complete\"")) => self.settle_result(id, result),
             (Some(object), Some("\"input_required\"")) => {
                 if let Err(problem) = self.collect(id, &object, now) {
                     let message = format!("it asked for input in a way that cannot be answered: {problem}");
@@ -157,10 +191,9 @@ impl<W> Peer<W> {
             return Ok(());
         }
         let requests = match result.present("inputRequests") {
-            Some(requests) => Object::parse(requests.get()).ok_or("`inputRequests` is not an object")?,
-            None => Object::default(),
+            Some(requests) => input_requests(requests)?,
+            None => Vec::new(),
         };
-        let requests: Vec<_> = requests.members().collect();
         let state = result.present("requestState");
         if state.is_some_and(|state| !json::is_string(state.get())) {
             return Err("`requestState` is not a string".to_owned());
@@ -172,6 +205,10 @@ impl<W> Peer<W> {
         if input.rounds > limits::MAX_INPUT_ROUNDS {
             return Err(format!("for more than {} times", limits::MAX_INPUT_ROUNDS));
         }
+        // Before anybody is asked anything.
+        if !self.questions.have_room_for(requests.len()) {
+            return Err("for too much at a time".to_owned());
+        }
         input.collecting = Some(Collecting {
             responses: Params::new(),
             missing: requests.len(),
@@ -182,16 +219,10 @@ impl<W> Peer<W> {
             return Ok(());
         }
         self.renew_deadline(id, now);
-        for (key, request) in requests {
-            let request = Object::parse(request.get()).ok_or("an input request is not an object")?;
-            let method = request.string("method").ok_or("an input request has no method")?;
-            let origin = Origin::Input {
-                request: id,
-                key: key.to_owned(),
-            };
-            let asked = self.questions.ask(origin, &method, request.present("params"), during);
-            let asked = asked.ok_or("for too much at a time")?;
-            self.actions.push_back(Action::Asked(asked));
+        for InputRequest { key, method, params } in requests {
+            let origin = Origin::Input { request: id, key };
+            let asked = self.questions.ask(origin, &method, params, during);
+            self.actions.extend(asked.map(Action::Asked));
         }
         Ok(())
     }
@@ -212,7 +243,7 @@ impl<W> Peer<W> {
             return;
         };
         let responses = std::mem::take(&mut collecting.responses);
-        collecting.responses = responses.entry(key, &response);
+        collecting.responses = responses.raw(json::body(key), &response);
         collecting.missing -= 1;
         if collecting.missing == 0 {
             self.send_again(request, now);

@@ -57,8 +57,8 @@ impl Side {
                 Action::Abandon { id } => format!("abandon {id}"),
                 Action::Settled {
                     waiter,
-                    outcome: Outcome::Result(result),
-                } => format!("{waiter} = {}", result.get()),
+                    outcome: Outcome::Result(Answered { result, after_input }),
+                } => format!("{waiter} {} {}", if after_input { "==" } else { "=" }, result.get()),
                 Action::Settled {
                     waiter,
                     outcome: Outcome::Error(error),
@@ -88,7 +88,10 @@ impl Side {
                     asked.params.as_deref().map_or("", RawValue::get)
                 ),
                 Action::Withdrawn { ticket } => format!("withdrawn {ticket}"),
-                Action::Notified { method, .. } => format!("notified {method}"),
+                Action::Notified { method, of: None, .. } => format!("notified {method}"),
+                Action::Notified {
+                    method, of: Some(key), ..
+                } => format!("notified {method} of {key}"),
                 Action::Violation(violation) => format!("{violation:?}"),
             })
             .collect()
@@ -334,8 +337,7 @@ fn a_request_that_is_given_up_is_abandoned_and_one_that_cannot_be_carried_fails(
     assert_eq!(abandoned, [0, 1]);
     side.call("c", 12, patience(60), Duration::ZERO);
     side.actions();
-    side.peer
-        .handle_failure(2, Error::new(crate::error::ErrorCode::HostBlocked, "no"));
+    side.peer.handle_failure(2, Error::new(ErrorCode::HostBlocked, "no"));
     assert_eq!(side.actions(), ["c failed no"]);
 }
 
@@ -390,8 +392,37 @@ fn an_answer_that_asks_is_sent_again_with_every_answer_and_the_state_as_it_came(
     assert!(side.hear(r#"{"id":2,"result":{}}"#).is_empty());
     assert_eq!(
         side.hear(r#"{"id":4,"result":{"resultType":"complete"}}"#),
-        [r#"a = {"resultType":"complete"}"#]
+        [r#"a == {"resultType":"complete"}"#]
     );
+}
+
+#[test]
+fn what_is_asked_under_an_odd_key_is_answered_under_that_very_key_and_once() {
+    let mut side = asking();
+    let told = side.hear(
+        r#"{"id":2,"result":{"resultType":"input_required","inputRequests":{"\ud800":{"method":"m"},"__proto__":{"method":"n"},"__proto__":{"method":"o"}}}}"#,
+    );
+    assert_eq!(told, ["asked 1 m Some(10) ", "asked 2 o Some(10) "]);
+    side.respond(2, Ok("2".to_owned()));
+    let sent = side.respond(1, Ok("1".to_owned()));
+    assert!(
+        sent[0].contains(r#""inputResponses":{"__proto__":2,"\ud800":1}"#),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn more_questions_than_anybody_answers_at_once_are_not_even_put() {
+    let mut side = asking();
+    let requests: Vec<_> = (0..=limits::MAX_OPEN_QUESTIONS)
+        .map(|n| format!(r#""{n}":{{"method":"m"}}"#))
+        .collect();
+    let told = side.hear(&format!(
+        r#"{{"id":2,"result":{{"resultType":"input_required","inputRequests":{{{}}}}}}}"#,
+        requests.join(",")
+    ));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("a failed"), "{told:?}");
 }
 
 #[test]
@@ -409,6 +440,24 @@ fn what_is_asked_on_behalf_of_a_call_ends_with_it() {
     assert_eq!(failed[0], "withdrawn 2");
     assert!(failed[1].contains("a failed") && failed[1].contains("no"), "{failed:?}");
     assert!(side.respond(2, Ok("1".to_owned())).is_empty());
+}
+
+#[test]
+fn the_time_of_a_call_starts_anew_with_each_question_and_each_answer() {
+    let mut side = asking();
+    side.peer.handle(INPUT, side.start + SECOND * 4);
+    side.actions();
+    assert!(side.tick(SECOND * 8).is_empty());
+    side.peer.respond(1, Ok("1".to_owned()), side.start + SECOND * 8);
+    assert!(side.tick(SECOND * 8).is_empty(), "one of two answers is none");
+    side.peer.respond(2, Ok("2".to_owned()), side.start + SECOND * 8);
+    side.actions();
+    assert!(side.tick(SECOND * 12).is_empty());
+    let told = side.tick(SECOND * 13);
+    assert!(
+        told[0].contains(r#""requestId":3"#) && told[1] == "a late 13",
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -430,8 +479,7 @@ fn questions_that_cannot_be_answered_fail_their_call() {
     let mut side = asking();
     let told =
         side.hear(r#"{"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"m"},"b":3}}}"#);
-    assert_eq!(told[..2], ["asked 1 m Some(10) ", "withdrawn 1"]);
-    assert!(told[2].starts_with("a failed"));
+    assert!(told.len() == 1 && told[0].starts_with("a failed"), "{told:?}");
 }
 
 #[test]
@@ -468,4 +516,36 @@ fn the_stateless_era_has_no_requests_of_the_other_side_and_no_questions_for_requ
     side.actions();
     let told = side.hear(r#"{"id":3,"result":{"resultType":"input_required","requestState":"s"}}"#);
     assert!(told[0].starts_with("list failed"), "{told:?}");
+}
+
+#[test]
+fn a_subscription_of_the_stateless_era_says_what_it_hears_and_ends_when_the_server_says_so() {
+    let mut side = asking();
+    let request = Request {
+        method: LISTEN,
+        params: Params::new(),
+        patience: Patience::flat(Timeout::NONE),
+        key: Some(77),
+        progress: ProgressUse::None,
+        mirror: Mirror::default(),
+        may_ask: false,
+        waiter: "listen",
+    };
+    side.peer.request(request, side.start);
+    side.actions();
+    let news = |id: &str| {
+        format!(r#"{{"method":"news","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#)
+    };
+    assert_eq!(side.hear(&news("3")), ["notified news of 77"]);
+    assert_eq!(side.hear(&news("\"3\"")), ["notified news of 77"]);
+    for unknown in ["9", "-1", "null", "{}", "\"x\""] {
+        assert_eq!(side.hear(&news(unknown)), ["notified news"], "{unknown}");
+    }
+    let cancelled = |id: u64| format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#);
+    assert!(
+        side.hear(&cancelled(2)).is_empty(),
+        "only a subscription is the server's to end"
+    );
+    assert_eq!(side.hear(&cancelled(3)), ["listen failed the server ended it"]);
+    assert!(side.hear(&cancelled(3)).is_empty());
 }
