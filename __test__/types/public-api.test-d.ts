@@ -17,6 +17,11 @@ import {
   type McpConnectionStore,
   McpError,
   type McpErrorCode,
+  type McpListedPrompt,
+  type McpListedResource,
+  type McpListedResourceTemplate,
+  type McpLog,
+  type McpServerStatus,
   type McpOptions,
   type McpServerConfig,
   type McpSqlStorage,
@@ -88,11 +93,40 @@ export const options: McpOptions = {
     expectTypeOf(event.message).toEqualTypeOf<string | undefined>();
     expectTypeOf(event.toolCallId).toEqualTypeOf<string | undefined>();
   },
+  onLog(log) {
+    expectTypeOf(log).toEqualTypeOf<McpLog>();
+    expectTypeOf(log.data).toBeUnknown();
+    expectTypeOf(log.logger).toEqualTypeOf<string | undefined>();
+  },
+  sampling(request, context) {
+    expectTypeOf(request.maxTokens).toEqualTypeOf<number>();
+    expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+    expectTypeOf(context.session).toBeUnknown();
+    return { role: 'assistant', model: 'm', content: { type: 'text', text: request.systemPrompt ?? context.server } };
+  },
+  async elicitation(request) {
+    if (request.mode === 'url') {
+      expectTypeOf(request.url).toEqualTypeOf<string>();
+      return { action: 'decline' };
+    }
+    expectTypeOf(request.requestedSchema).toEqualTypeOf<Record<string, unknown>>();
+    return { action: 'accept', content: { name: 'Ada', age: 36, agreed: true, tags: ['a'] } };
+  },
+  roots: () => [{ uri: 'file:///work', name: 'Work' }],
   onStderr(server, line) {
     expectTypeOf(server).toEqualTypeOf<string>();
     expectTypeOf(line).toEqualTypeOf<string>();
   },
 };
+export const fixedRoots: McpOptions = { roots: [{ uri: 'file:///work' }] as const };
+// @ts-expect-error -- a form has an action
+export const withoutAction: McpOptions = { elicitation: () => ({ content: {} }) };
+// @ts-expect-error -- and flat content
+export const deepContent: McpOptions = { elicitation: () => ({ action: 'accept', content: { a: { b: 1 } } }) };
+// @ts-expect-error -- a message has a model
+export const withoutModel: McpOptions = { sampling: () => ({ role: 'assistant', content: { type: 'text' } }) };
+// @ts-expect-error -- a root is an object
+export const textRoot: McpOptions = { roots: ['file:///work'] };
 // @ts-expect-error -- milliseconds are a number
 export const textTimeout: McpOptions = { timeoutMs: '60000' };
 
@@ -130,12 +164,47 @@ export async function use(): Promise<void> {
     'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed' | undefined
   >();
 
+  const off = toolset.on('change', ({ server, what }) => {
+    expectTypeOf(server).toEqualTypeOf<string>();
+    expectTypeOf(what).toEqualTypeOf<'tools' | 'prompts' | 'resources'>();
+  });
+  expectTypeOf(off).toEqualTypeOf<() => void>();
+  toolset.on('status', (status) => expectTypeOf(status).toEqualTypeOf<McpServerStatus>());
+  // @ts-expect-error -- an event that there is not
+  toolset.on('changed', () => {});
+
   await using disposed = await mcpTools(configs);
   expectTypeOf(disposed).toEqualTypeOf<McpToolset>();
   // @ts-expect-error -- servers are a list
   await mcpTools({ files: configs[0] });
   // @ts-expect-error -- and not left out
   await mcpTools();
+}
+
+// Resources and prompts.
+
+/** How resources and prompts are used. */
+export async function useFeatures({ resources, prompts }: McpToolset): Promise<void> {
+  expectTypeOf(await resources.list()).toEqualTypeOf<McpListedResource[]>();
+  expectTypeOf(await resources.templates('docs')).toEqualTypeOf<McpListedResourceTemplate[]>();
+  const { contents } = await resources.read('docs', 'file:///a', { signal: AbortSignal.timeout(5) });
+  expectTypeOf(contents[0]?.text).toEqualTypeOf<string | undefined>();
+  const off = await resources.subscribe('docs', 'file:///a', (uri) => expectTypeOf(uri).toEqualTypeOf<string>());
+  expectTypeOf(off()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(await prompts.list('docs')).toEqualTypeOf<McpListedPrompt[]>();
+  const { messages } = await prompts.get('docs', 'greet', { who: 'Ann' }, { signal: AbortSignal.timeout(5) });
+  expectTypeOf(messages[0]?.role).toEqualTypeOf<'user' | 'assistant' | undefined>();
+  const { completion } = await prompts.complete(
+    'docs',
+    { type: 'ref/resource', uri: 'note://{name}' },
+    { name: 'name', value: 'a' },
+    { arguments: { other: 'b' } },
+  );
+  expectTypeOf(completion.values).toEqualTypeOf<string[]>();
+  // @ts-expect-error -- arguments of prompts are text
+  await prompts.get('docs', 'greet', { who: 5 });
+  // @ts-expect-error -- what is completed is a prompt or a resource
+  await prompts.complete('docs', { type: 'ref/tool', name: 'x' }, { name: 'a', value: '' });
 }
 
 // A projected tool.
