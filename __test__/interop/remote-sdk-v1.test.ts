@@ -38,6 +38,28 @@ overBoth((stack) => {
       );
     });
 
+    it('has resources, prompts and completions', async () => {
+      const { toolset } = await connect([await config()], over(stack));
+      const { resources, prompts } = toolset;
+
+      expect(await resources.list()).toEqual(
+        ['one', 'two', 'three'].map((name) => ({ uri: `note://${name}`, name, server: 'srv' })),
+      );
+      expect(await resources.templates('srv')).toEqual([{ uriTemplate: 'note://{name}', name: 'note', server: 'srv' }]);
+      expect(await resources.read('srv', 'note://two')).toEqual({
+        contents: [{ uri: 'note://two', text: 'the text of note://two' }],
+      });
+      const missing = await mcpError(resources.read('srv', 'note://four'), 'server-error');
+      expect(missing.data).toMatchObject({ code: -32_002, data: { uri: 'note://four' } });
+      expect(await prompts.list('srv')).toMatchObject([{ name: 'greet', server: 'srv' }]);
+      expect(await prompts.get('srv', 'greet', { who: 'Ann' })).toEqual({
+        messages: [{ role: 'user', content: { type: 'text', text: 'Greet Ann' } }],
+      });
+      expect(await prompts.complete('srv', { type: 'ref/prompt', name: 'greet' }, { name: 'who', value: 't' })).toEqual(
+        { completion: { values: ['two', 'three'] } },
+      );
+    });
+
     it('can be left alone with a long call, and answers the next one', async () => {
       const { toolset } = await connect([await config()], over(stack));
       const controller = new AbortController();
@@ -64,6 +86,46 @@ overBoth((stack) => {
         toolset.call('srv__progress', {}, { onProgress: ({ progress }) => void seen.push(progress) }),
       ).resolves.toBe('done');
       expect(seen).toEqual([1, 2, 3]);
+    });
+
+    it('asks the host, gets answers, and logs', async () => {
+      const logs: unknown[] = [];
+      const { toolset } = await connect([await config()], {
+        ...over(stack),
+        elicitation: () => ({ action: 'accept', content: {} }),
+        sampling: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } }),
+        roots: [{ uri: 'file:///work' }],
+        onLog: ({ server, level, data }) => void logs.push([server, level, data]),
+      });
+
+      await expect(toolset.call('srv__ask')).resolves.toBe('{"action":"accept","content":{"name":"John"}}');
+      await expect(toolset.call('srv__sample')).resolves.toBe('sampled');
+      await expect(toolset.call('srv__roots')).resolves.toBe('file:///work');
+      await toolset.call('srv__log');
+      await until('the message', () => logs.length > 0);
+      expect(logs).toEqual([['srv', 'info', 'logged']]);
+    });
+
+    it('refuses what it is not told that it may ask', async () => {
+      const { toolset } = await connect([await config()], over(stack));
+
+      for (const name of ['srv__ask', 'srv__sample', 'srv__roots']) await rejection(toolset.call(name));
+      await expect(toolset.call('srv__echo', { text: 'fine' })).resolves.toBe('fine');
+    });
+
+    it('tells of updates to who subscribed, and of changed lists', async () => {
+      const { toolset } = await connect([await config()], over(stack));
+      const heard: unknown[] = [];
+      toolset.on('change', (change) => void heard.push(change));
+      const off = await toolset.resources.subscribe('srv', 'note://one', (uri) => void heard.push(uri));
+      await expect(toolset.call('srv__touch', { uri: 'note://one' })).resolves.toBe('note://one');
+      await until('the update', () => heard.length === 1);
+      await toolset.call('srv__rename');
+      await until('the change', () => heard.length === 2);
+      await off();
+
+      await expect(toolset.call('srv__touch', { uri: 'note://one' })).resolves.toBe('');
+      expect(heard).toEqual(['note://one', { server: 'srv', what: 'prompts' }]);
     });
 
     it('hears of cancellations', async () => {

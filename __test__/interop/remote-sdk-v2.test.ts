@@ -58,6 +58,84 @@ overBoth((stack) => {
     });
   });
 
+  describe.each(['auto', 'legacy'] as const)('with `%s`', (protocol) => {
+    it('resources, prompts and completions are there', async () => {
+      const origin = await sdkServer('v2', 'both');
+      const { toolset } = await connect([http(`${origin}/mcp`)], { ...over(stack), protocol });
+      const { resources, prompts } = toolset;
+
+      expect(await resources.list()).toEqual([{ uri: 'note://one', name: 'note', server: 'srv' }]);
+      expect(await resources.templates()).toEqual([{ uriTemplate: 'note://{name}', name: 'notes', server: 'srv' }]);
+      expect(await resources.read('srv', 'note://two')).toMatchObject({ contents: [{ text: 'the note two' }] });
+      await mcpError(resources.read('srv', 'other://two'), 'server-error');
+      expect((await prompts.list()).map(({ name }) => name)).toEqual(['greet', 'ask']);
+      expect(await prompts.get('srv', 'greet', { who: 'Ann' })).toMatchObject({
+        messages: [{ content: { text: 'Greet Ann' } }],
+      });
+      expect(
+        await prompts.complete('srv', { type: 'ref/resource', uri: 'note://{name}' }, { name: 'name', value: 't' }),
+      ).toMatchObject({ completion: { values: ['two'] } });
+    });
+
+    it('what may be used again is read once, in the era that says so', async () => {
+      const origin = await sdkServer('v2', 'both');
+      const { toolset } = await connect([http(`${origin}/mcp`)], { ...over(stack), protocol });
+      const read = async () => (await toolset.resources.read('srv', 'note://one')).contents[0]?.text;
+
+      expect([await read(), await read()]).toEqual(protocol === 'auto' ? ['read 1', 'read 1'] : ['read 1', 'read 2']);
+    });
+  });
+
+  it('a call and a prompt that need input get it from the handlers', async () => {
+    const origin = await sdkServer('v2', 'stateless');
+    const { toolset } = await connect([http(`${origin}/mcp`)], {
+      ...over(stack),
+      elicitation: ({ mode }) => ({ action: 'accept', ...(mode === 'form' ? { content: { name: 'Ann' } } : {}) }),
+      sampling: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } }),
+      roots: () => [{ uri: 'file:///work' }],
+    });
+
+    await expect(toolset.call('srv__ask')).resolves.toBe('Hello, Ann');
+    expect(await toolset.prompts.get('srv', 'ask')).toMatchObject({ messages: [{ content: { text: 'I am Ann' } }] });
+    expect(JSON.parse(String(await toolset.call('srv__survey')))).toEqual([
+      { action: 'accept' },
+      { roots: [{ uri: 'file:///work' }] },
+      { role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } },
+      null,
+    ]);
+  });
+
+  it('log messages reach `onLog`', async () => {
+    const origin = await sdkServer('v2', 'stateless');
+    const logs: unknown[] = [];
+    const { toolset } = await connect([http(`${origin}/mcp`)], {
+      ...over(stack),
+      onLog: ({ level, data }) => void logs.push([level, data]),
+    });
+    await toolset.call('srv__log');
+
+    await until('the message', () => logs.length > 0);
+    expect(logs).toEqual([['info', 'logged']]);
+  });
+
+  it('changes and updates are heard', async () => {
+    const origin = await sdkServer('v2', 'stateless');
+    const { toolset } = await connect([http(`${origin}/mcp`)], { ...over(stack), onListChanged: 'apply' });
+    const heard: string[] = [];
+    const off = await toolset.resources.subscribe('srv', 'note://one', (uri) => void heard.push(uri));
+    await fetch(`${origin}/touch`, { method: 'POST' });
+    await until('the update', () => heard.length > 0);
+    // The subscription to the lists is older than the one to the resource, and may stand later.
+    await until('the new tool', async () => {
+      await fetch(`${origin}/change`, { method: 'POST' });
+      return toolset.tools['srv__new-1'] !== undefined;
+    });
+    await off();
+
+    expect(heard).toEqual(['note://one']);
+    await expect(toolset.call('srv__new-1')).resolves.toBe('new');
+  });
+
   it('a call that needs input which nobody can give is an error', async () => {
     const origin = await sdkServer('v2', 'stateless');
     const { toolset } = await connect([http(`${origin}/mcp`)], over(stack));
