@@ -240,6 +240,13 @@ pub(crate) const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many messages one array of a client may hold (server specification, section 3).
 pub(crate) const MAX_REQUEST_BATCH: usize = 100;
 
+/// The longest URI template.
+pub(crate) const MAX_URI_TEMPLATE_BYTES: usize = 2 * 1024;
+/// In how many places of one template variables may stand.
+pub(crate) const MAX_URI_TEMPLATE_VARIABLES: usize = 64;
+/// The longest URI that is held against templates; a longer one is none of theirs.
+pub(crate) const MAX_MATCHED_URI_BYTES: usize = 8 * 1024;
+
 // Server: questions to a client that no connection remembers.
 
 /// The shortest secret that seals their state (server specification, section 2).
