@@ -843,6 +843,7 @@ module.exports.NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS = nativeBinding.NATIVE_DE
 module.exports.NATIVE_MCP_DESCRIBE_TOOL = nativeBinding.NATIVE_MCP_DESCRIBE_TOOL
 module.exports.NativeAnswerKind = nativeBinding.NativeAnswerKind
 module.exports.nativeCatalogTokens = nativeBinding.nativeCatalogTokens
+module.exports.nativeCheckNetworkOptions = nativeBinding.nativeCheckNetworkOptions
 module.exports.nativeCheckStdioLimits = nativeBinding.nativeCheckStdioLimits
 module.exports.nativeEnableStdio = nativeBinding.nativeEnableStdio
 module.exports.NativeErrorCode = nativeBinding.NativeErrorCode

@@ -53,6 +53,8 @@ export declare class NativeServer {
    * is told by `ended`.
    */
   startStdio(id: number, own: boolean, limits: string): void
+  /** Serves a port. Ends with the number of the port; how it goes on is told by `ended`. */
+  startNetwork(id: number, options: string): void
   /** The chunk that was asked for. */
   input(bytes: Uint8Array): void
   /** There is no more input. */
@@ -149,6 +151,9 @@ export type NativeAnswerKind = 'value' | 'text' | 'nothing' | 'contents' | 'runt
 /** How many tokens tools with such descriptions take at least. */
 export declare function nativeCatalogTokens(descriptions: Array<string>): number
 
+/** Whether these are options for a network transport, as JSON text. A failure names the wrong one. */
+export declare function nativeCheckNetworkOptions(text: string): NativeReply
+
 /** Whether these are limits for a stdio transport, as JSON text. A failure names the wrong one. */
 export declare function nativeCheckStdioLimits(text: string): NativeReply
 
@@ -208,7 +213,7 @@ export interface NativeJob {
 }
 
 /** What the facade is told. The first ones are jobs, to be answered under their `id`. */
-export type NativeJobKind = 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
+export type NativeJobKind = 'identify' | 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
 
 /** Reads the file at `path`, or else `text`. Ends in `{ servers, diagnostics }`. */
 export declare function nativeLoadConfig(path: string | undefined | null, text: string, env: Record<string, string>, inputs: Record<string, string>, base?: string | undefined | null): NativeReply

@@ -282,6 +282,24 @@ pub(crate) const REFERENCE_LENGTH: usize = 12;
 /// How many characters of five bits an id has that may not be guessed: more than 128 bits.
 pub(crate) const RANDOM_ID_LENGTH: usize = 26;
 
+// Server: the network.
+
+/// How long nobody is accepted after the system had no descriptor for one more.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How many who found no room are told so at once; others are just closed.
+pub(crate) const MAX_TURNED_AWAY: usize = 64;
+/// How long they may take to read it.
+pub(crate) const TURN_AWAY_WAIT: Duration = Duration::from_secs(1);
+/// How many bytes the head of a request may take, and how much of an answer is buffered.
+pub(crate) const HTTP_BUFFER_BYTES: usize = 128 * 1024;
+/// How many streams of a session a client may come back to.
+pub(crate) const MAX_KEPT_STREAMS: usize = 16;
+/// How often sessions are looked at for whether somebody uses them: a quarter of their time, within these.
+pub(crate) const SHORTEST_REAP_PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const LONGEST_REAP_PAUSE: Duration = Duration::from_secs(30);
+/// How many callers without a session are told apart before those who are gone are forgotten.
+pub(crate) const MAX_KEPT_SHARES: usize = 10_000;
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

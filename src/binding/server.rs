@@ -22,11 +22,14 @@ use crate::host::server::{
 use crate::json::Object;
 use crate::limits;
 use crate::protocol::request_state::Secret;
+use crate::server::http::options::SiteOptions;
+use crate::server::http::site::Site;
 use crate::server::lifecycle::{Offer, Server};
 use crate::server::options::Options;
 use crate::server::random;
 use crate::server::stdio::{self, Source};
 use crate::transport::clock::SystemClock;
+use crate::transport::listen::{Manner, Port};
 use crate::transport::outlet::Outlet;
 use crate::transport::stdio::{Input, write};
 
@@ -34,6 +37,8 @@ use crate::transport::stdio::{Input, write};
 #[napi(string_enum = "kebab-case")]
 #[derive(Debug, PartialEq, Eq)]
 pub enum NativeJobKind {
+    /// Who is behind the request that `text` describes.
+    Identify,
     /// Which runtime `caller` may reach.
     Resolve,
     ListTools,
@@ -147,6 +152,15 @@ pub fn native_validate_arguments(schema: String, arguments: String, full: bool) 
         .into()
 }
 
+/// Whether these are options for a network transport, as JSON text. A failure names the wrong one.
+#[napi(catch_unwind)]
+pub fn native_check_network_options(text: String) -> NativeReply {
+    SiteOptions::parse(&text)
+        .and_then(|options| options.manner())
+        .map(|_| None)
+        .into()
+}
+
 /// A reference for an error that is logged.
 #[napi(catch_unwind)]
 pub fn native_reference() -> NativeReply {
@@ -211,7 +225,7 @@ impl NativeServer {
                 None => random_secret()?,
             };
             let application = Arc::new(Program(Arc::clone(&self.mailbox)));
-            let server = Server::new(options, secret, application, Arc::new(SystemClock));
+            let server = Server::new(options, secret, application, Arc::new(SystemClock))?;
             // It is configured once, by the facade's constructor.
             let _is_first = self.server.set(Arc::new(server));
             Ok(None)
@@ -355,6 +369,39 @@ impl NativeServer {
         Ok(())
     }
 
+    /// Serves a port. Ends with the number of the port; how it goes on is told by `ended`.
+    #[napi]
+    pub fn start_network(&mut self, env: Env, id: i64, options: String) -> napi::Result<()> {
+        self.keep_alive = Some(KeepAlive::new(env)?);
+        let prepared = self.prepare_network(&options);
+        let (mailbox, slot) = (Arc::clone(&self.mailbox), Arc::clone(&self.running));
+        let stop = CancellationToken::new();
+        *self.running() = Some(Running {
+            stop: stop.clone(),
+            given: None,
+        });
+        self.runtime.spawn(async move {
+            let bound = async {
+                let (site, manner) = prepared?;
+                let (host, number) = site.address();
+                let port = Port::bind(host, number).await?;
+                Ok((site, manner, port))
+            };
+            match bound.await {
+                Err(error) => {
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                    mailbox.answer(NativeJob::done(id, Err(error)));
+                }
+                Ok((site, manner, port)) => {
+                    mailbox.answer(NativeJob::done(id, Ok(Some(port.number().to_string()))));
+                    site.serve(port, manner, stop).await;
+                    end(&slot, &mailbox);
+                }
+            }
+        });
+        Ok(())
+    }
+
     /// The chunk that was asked for.
     #[napi(catch_unwind)]
     pub fn input(&self, bytes: Uint8Array) {
@@ -415,6 +462,14 @@ impl NativeServer {
         self.server().map_or_else(|_| "{}".to_owned(), |server| server.stats())
     }
 
+    fn prepare_network(&self, options: &str) -> Result<(Arc<Site>, Manner)> {
+        let server = Arc::clone(self.server()?);
+        let options = SiteOptions::parse(options)?;
+        let manner = options.manner()?;
+        let site = Site::new(server, options, Arc::new(SystemClock))?;
+        Ok((Arc::new(site), manner))
+    }
+
     fn begin_stdio(&self, own: bool, limits: &str) -> Result<()> {
         let server = Arc::clone(self.server()?);
         let limits = stdio_limits(limits)?;
@@ -430,8 +485,8 @@ impl NativeServer {
                 given: None,
             });
             self.runtime.spawn(async move {
-                let ended = stdio::serve(server, limits, input, outlet, stop).await;
-                end(&slot, &mailbox, ended);
+                stdio::serve(server, limits, input, outlet, stop).await;
+                end(&slot, &mailbox);
             });
             return Ok(());
         }
@@ -461,8 +516,8 @@ impl NativeServer {
             }
         });
         self.runtime.spawn(async move {
-            let ended = stdio::serve(server, limits, source, outlet, stop).await;
-            end(&slot, &mailbox, ended);
+            stdio::serve(server, limits, source, outlet, stop).await;
+            end(&slot, &mailbox);
         });
         Ok(())
     }
@@ -488,12 +543,9 @@ fn stdio_limits(text: &str) -> Result<ServerLimits> {
     ServerLimits::parse(&Object::parse(text).unwrap_or_default(), Served::Stdio, &[])
 }
 
-fn end(running: &Mutex<Option<Running>>, mailbox: &Mailbox<NativeJob>, ended: Result<()>) {
+fn end(running: &Mutex<Option<Running>>, mailbox: &Mailbox<NativeJob>) {
     *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    mailbox.answer(NativeJob {
-        failure: ended.err().as_ref().map(NativeFailure::from),
-        ..NativeJob::of(NativeJobKind::Ended)
-    });
+    mailbox.answer(NativeJob::of(NativeJobKind::Ended));
 }
 
 fn no_stdio(which: &str, error: &std::io::Error) -> Error {
@@ -534,6 +586,7 @@ struct Program(Arc<Mailbox<NativeJob>>);
 impl Application for Program {
     fn perform(&self, job: Job) {
         let kind = match job.kind {
+            JobKind::Identify => NativeJobKind::Identify,
             JobKind::Resolve => NativeJobKind::Resolve,
             JobKind::ListTools => NativeJobKind::ListTools,
             JobKind::ListResources => NativeJobKind::ListResources,

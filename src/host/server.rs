@@ -12,6 +12,8 @@ pub(crate) type RuntimeId = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobKind {
+    /// Who is behind an HTTP request: JSON text of `tenantId`, `sessionId` and `auth`, or of a `status` to refuse it with.
+    Identify,
     /// Which runtime a request may reach, by the caller's hook.
     Resolve,
     ListTools,

@@ -64,6 +64,11 @@ impl Revision {
         }
     }
 
+    /// Whether a client may come back to the stream that answers a request.
+    pub(crate) fn has_resumable_answers(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     /// Whether progress comes with a message.
     pub(crate) fn has_progress_messages(self) -> bool {
         self >= Self::V2025_03_26

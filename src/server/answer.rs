@@ -13,8 +13,19 @@ use crate::protocol::revision::{Era, Revision};
 pub(crate) struct Answer {
     /// One line of text.
     pub(crate) text: String,
-    /// The code, where it is an error.
-    pub(crate) code: Option<i64>,
+    pub(crate) fault: Option<Fault>,
+}
+
+/// What kind of error an answer is, for wires that tell by a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No message that a server takes.
+    Malformed,
+    /// What the request says of itself is missing, wrong, or not enough.
+    Envelope,
+    /// There is no such method.
+    Method,
+    Other,
 }
 
 impl Answer {
@@ -22,21 +33,31 @@ impl Answer {
         match outcome {
             Ok(result) => Self {
                 text: message::result(id, &result),
-                code: None,
+                fault: None,
             },
-            Err(error) => Self::refusal(Some(id), &error),
+            Err(error) => Self::refusal(Some(id), &error, Fault::of(error.code)),
         }
     }
 
     /// Where the id could not be read there is none.
-    pub(crate) fn refusal(id: Option<&str>, error: &WireError) -> Self {
+    pub(crate) fn refusal(id: Option<&str>, error: &WireError, fault: Fault) -> Self {
         let text = match id {
             Some(id) => message::error(id, error),
             None => format!("{{\"jsonrpc\":\"2.0\",\"error\":{}}}", error.to_json()),
         };
         Self {
             text,
-            code: Some(error.code),
+            fault: Some(fault),
+        }
+    }
+}
+
+impl Fault {
+    fn of(code: i64) -> Self {
+        match code {
+            codes::METHOD_NOT_FOUND => Self::Method,
+            codes::HEADER_MISMATCH | codes::MISSING_CLIENT_CAPABILITY | codes::UNSUPPORTED_VERSION => Self::Envelope,
+            _ => Self::Other,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answer;
+use super::claims::agree_on_arguments;
 use super::exchange::Exchange;
 use super::jobs::Task;
 use super::lifecycle::Server;
@@ -58,6 +59,9 @@ impl Server {
         };
         if tools.clash.as_deref() == Some(&*name) {
             return Err(clash(&name));
+        }
+        if let Some(claimed) = &exchange.params {
+            agree_on_arguments(claimed, &facts.headers, arguments)?;
         }
         if let Err(refusal) = check(entry, facts.validation, arguments) {
             return Ok(self.result(revision, render::failure(&refusal), None));
@@ -125,7 +129,7 @@ impl Server {
     /// The definitions of all tools of the server's own runtime, as JSON text of an array.
     pub(crate) async fn definitions(&self) -> Result<String, Error> {
         let revision = Revision::NEWEST;
-        let connection = Self::detached()?;
+        let connection = Self::detached();
         let exchange = Arc::new(Exchange::unasked(&connection, None, self.clock().now()));
         let route = Route {
             runtime: self.offer().runtime,

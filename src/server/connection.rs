@@ -90,6 +90,10 @@ pub(crate) enum NotTaken {
 }
 
 impl Identity {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.tenant == other.tenant && self.session == other.session && self.auth == other.auth
+    }
+
     /// In one text, for comparing.
     pub(crate) fn text(&self) -> String {
         format!("{:?} {:?} {:?}", self.tenant, self.session, self.auth)
@@ -257,6 +261,10 @@ impl Connection {
 
     fn in_flight(&self) -> Vec<Arc<Exchange>> {
         self.state().in_flight.values().cloned().collect()
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.state().in_flight.is_empty()
     }
 
     pub(crate) fn is_in_flight(&self, key: &str) -> bool {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
-use super::answer::{self, Answer};
-use super::connection::{Connection, NotTaken, Session};
+use super::answer::{self, Answer, Fault};
+use super::claims::Claims;
+use super::connection::{Connection, NotTaken};
 use super::exchange::{Exchange, LogLevel, Origin};
 use super::lifecycle::{Server, UnderWay};
 use super::lists::{ListKind, Wanted};
@@ -121,17 +122,30 @@ impl Server {
         limits: &ServerLimits,
         text: &str,
     ) -> Accepted {
-        let incoming = match request::read(text, limits.max_json_depth) {
-            Ok(incoming) => incoming,
-            Err(refusal) => {
-                self.counters().malformed.add();
-                return Accepted::Now(Answer::refusal(refusal.id, &refusal.error));
-            }
-        };
+        match request::read(text, limits.max_json_depth) {
+            Ok(incoming) => self.take(connection, limits, incoming, None),
+            Err(refusal) => Accepted::Now(self.refuse(&refusal)),
+        }
+    }
+
+    /// Takes what was read. `claims` is what the wire says of it besides.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        limits: &ServerLimits,
+        incoming: Incoming<'_>,
+        claims: Option<&Claims>,
+    ) -> Accepted {
         match incoming {
             Incoming::Batch(items) => self.accept_batch(connection, limits, items),
-            one => self.accept_one(connection, limits, one),
+            one => self.accept_one(connection, limits, one, claims),
         }
+    }
+
+    /// Answers what is no message.
+    pub(crate) fn refuse(&self, refusal: &request::Refusal<'_>) -> Answer {
+        self.counters().malformed.add();
+        Answer::refusal(refusal.id, &refusal.error, Fault::Malformed)
     }
 
     fn accept_batch(
@@ -146,13 +160,13 @@ impl Server {
         if !has_batches {
             self.counters().malformed.add();
             let error = WireError::new(codes::INVALID_REQUEST, "a batch is not taken in this protocol version");
-            return Accepted::Now(Answer::refusal(None, &error));
+            return Accepted::Now(Answer::refusal(None, &error, Fault::Malformed));
         }
         let mut answers = Vec::new();
         for item in items {
             let accepted = match item {
-                Ok(incoming) => self.accept_one(connection, limits, incoming),
-                Err(refusal) => Accepted::Now(Answer::refusal(refusal.id, &refusal.error)),
+                Ok(incoming) => self.accept_one(connection, limits, incoming, None),
+                Err(refusal) => Accepted::Now(self.refuse(&refusal)),
             };
             match accepted {
                 Accepted::Nothing => {}
@@ -172,7 +186,7 @@ impl Server {
                 .collect();
             (!texts.is_empty()).then(|| Answer {
                 text: format!("[{}]", texts.join(",")),
-                code: None,
+                fault: None,
             })
         }))
     }
@@ -182,17 +196,20 @@ impl Server {
         connection: &Arc<Connection>,
         limits: &ServerLimits,
         incoming: Incoming<'_>,
+        claims: Option<&Claims>,
     ) -> Accepted {
         match incoming {
             Incoming::Request(request) => {
                 self.counters().requests.add();
                 let id = request.id.text();
-                match self.accept_request(connection, limits, &request) {
-                    Ok(accepted) => accepted,
+                match self.origin(connection, &request, claims) {
                     Err(error) => {
                         self.counters().errors.add();
-                        Accepted::Now(Answer::refusal(Some(id), &error))
+                        Accepted::Now(Answer::refusal(Some(id), &error, Fault::Envelope))
                     }
+                    Ok(origin) => self
+                        .accept_request(connection, limits, &request, origin)
+                        .unwrap_or_else(|error| Accepted::Now(self.answer(id, Err(error)))),
                 }
             }
             Incoming::Notification { method, params } => {
@@ -234,13 +251,12 @@ impl Server {
         connection: &Arc<Connection>,
         limits: &ServerLimits,
         request: &Request<'_>,
+        origin: Origin,
     ) -> Result<Accepted, WireError> {
         let key = request.id.key();
         if connection.is_in_flight(&key) {
             return Err(repeated());
         }
-        let session = connection.session();
-        let origin = self.origin(connection, session.as_ref(), request)?;
         let era = origin.revision.era();
         let Some(method) = Method::parse(&request.method, era).filter(|method| self.offers(*method)) else {
             return Err(WireError::new(codes::METHOD_NOT_FOUND, "Method not found"));
@@ -277,11 +293,16 @@ impl Server {
     fn origin(
         &self,
         connection: &Connection,
-        session: Option<&Session>,
         request: &Request<'_>,
+        claims: Option<&Claims>,
     ) -> Result<Origin, WireError> {
         let id: Box<str> = request.id.text().into();
         if envelope::is_stateless(request.params) {
+            // In this order they are refused: what is missing, what disagrees, what is not spoken.
+            let version = envelope::version(request.params)?;
+            if let Some(claims) = claims {
+                claims.agree(&version, &request.method, request.params)?;
+            }
             let Envelope {
                 revision,
                 capabilities,
@@ -295,16 +316,18 @@ impl Server {
                 caller: connection.caller(revision, Some(capabilities.get())),
                 progress_token: progress_token.map(|token| token.get().into()),
                 log_level: log_level.and_then(|level| LogLevel::parse(&level)),
+                params: claims.map(|claims| Arc::clone(&claims.params)),
             });
         }
         let progress_token = envelope::progress_token(request.params).map(|token| token.get().into());
-        if let Some(session) = session {
+        if let Some(session) = connection.session() {
             return Ok(Origin {
                 id,
                 revision: session.revision,
-                caller: Arc::clone(&session.caller),
+                caller: session.caller,
                 progress_token,
                 log_level: Some(session.log_level),
+                params: None,
             });
         }
         // Nothing was agreed on: the rules of the oldest revision that needs no agreement over HTTP.
@@ -319,6 +342,7 @@ impl Server {
             caller: connection.caller(revision, None),
             progress_token,
             log_level: Some(LogLevel::Debug),
+            params: None,
         })
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Exchange {
     pub(crate) progress_token: Option<Box<str>>,
     /// The least severe log message that is wanted; nothing when none is.
     pub(crate) log_level: Option<LogLevel>,
+    /// The arguments that its headers repeat; nothing where the wire has no headers.
+    pub(crate) params: Option<Arc<[(String, String)]>>,
     pub(crate) timer: Timer,
     progress: Mutex<Option<f64>>,
     given_up: CancellationToken,
@@ -75,6 +77,7 @@ pub(crate) struct Origin {
     pub(crate) caller: Arc<str>,
     pub(crate) progress_token: Option<Box<str>>,
     pub(crate) log_level: Option<LogLevel>,
+    pub(crate) params: Option<Arc<[(String, String)]>>,
 }
 
 impl Exchange {
@@ -93,6 +96,7 @@ impl Exchange {
             caller: origin.caller,
             progress_token: origin.progress_token,
             log_level: origin.log_level,
+            params: origin.params,
             timer: Timer::new(limit, now),
             progress: Mutex::new(None),
             given_up: CancellationToken::new(),
@@ -115,6 +119,7 @@ impl Exchange {
             caller,
             progress_token: None,
             log_level: None,
+            params: None,
         };
         Self::new(Arc::clone(connection), "", origin, limit, now)
     }

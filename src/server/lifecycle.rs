@@ -35,6 +35,9 @@ pub(crate) struct Server {
     is_multi_tenant: AtomicBool,
     is_stopping: AtomicBool,
     state: Mutex<State>,
+    /// What the ids of its connections begin with, and the number of the last one.
+    id: String,
+    last_connection: AtomicU64,
     /// How many requests are under way, and who waits for none.
     under_way: AtomicU64,
     idle: Notify,
@@ -48,7 +51,6 @@ struct State {
     templates: Vec<(u32, Template)>,
     last_template: u32,
     connections: HashMap<u64, Weak<Connection>>,
-    last_connection: u64,
 }
 
 /// What is registered.
@@ -82,8 +84,10 @@ impl Server {
         secret: Secret,
         application: Arc<dyn Application>,
         clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        Ok(Self {
+            id: random::id()?,
+            last_connection: AtomicU64::new(0),
             cursors: Cursors::new(secret.clone()),
             options,
             secret,
@@ -98,7 +102,7 @@ impl Server {
             under_way: AtomicU64::new(0),
             idle: Notify::new(),
             changes: Changes::default(),
-        }
+        })
     }
 
     // What the program says.
@@ -197,32 +201,53 @@ impl Server {
         is_local: bool,
         slots: Arc<Slots>,
         outbox: Box<dyn Outbox>,
-    ) -> Result<Arc<Connection>> {
-        let id = random::id()?;
-        let mut state = self.state();
-        state.last_connection += 1;
-        let number = state.last_connection;
-        let connection = Arc::new(Connection::new(number, id, identity, is_local, slots, outbox));
-        state.connections.insert(number, Arc::downgrade(&connection));
-        Ok(connection)
+    ) -> Arc<Connection> {
+        let connection = self.transient(identity, is_local, slots, outbox);
+        self.enlist(&connection);
+        connection
     }
 
     /// A connection that leads nowhere, for what the program itself asks for.
-    pub(crate) fn detached() -> Result<Arc<Connection>> {
+    pub(crate) fn detached() -> Arc<Connection> {
         struct Nowhere;
         impl Outbox for Nowhere {
             fn send(&self, _about: Option<&str>, _text: String, _weight: Weight) {}
         }
         let slots = Arc::new(Slots::new(1, 0));
-        let (identity, id) = (Identity::default(), random::id()?);
-        Ok(Arc::new(Connection::new(
+        let identity = Identity::default();
+        Arc::new(Connection::new(
             0,
-            id,
+            String::new(),
             identity,
             true,
             slots,
             Box::new(Nowhere),
-        )))
+        ))
+    }
+
+    /// A connection for one request. It is told of changes once it listens for them.
+    pub(crate) fn transient(
+        &self,
+        identity: Identity,
+        is_local: bool,
+        slots: Arc<Slots>,
+        outbox: Box<dyn Outbox>,
+    ) -> Arc<Connection> {
+        let number = self.next_connection();
+        let id = self.connection_id(number);
+        Arc::new(Connection::new(number, id, identity, is_local, slots, outbox))
+    }
+
+    /// From now on it is told of changes.
+    pub(crate) fn enlist(&self, connection: &Arc<Connection>) {
+        let mut state = self.state();
+        state.connections.insert(connection.number, Arc::downgrade(connection));
+    }
+
+    pub(crate) fn disconnect_all(&self, reason: Abort) {
+        for connection in self.connections() {
+            self.disconnect(&connection, reason);
+        }
     }
 
     pub(crate) fn disconnect(&self, connection: &Connection, reason: Abort) {
@@ -336,6 +361,14 @@ impl Server {
             .iter()
             .filter_map(|(number, template)| Some((*number, template.matches(uri)?)));
         matching.collect()
+    }
+
+    fn next_connection(&self) -> u64 {
+        self.last_connection.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn connection_id(&self, number: u64) -> String {
+        format!("{}-{number}", self.id)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -21,6 +21,7 @@ use crate::limits;
 use crate::protocol::codes::WireError;
 use crate::protocol::message::Params;
 use crate::protocol::revision::{Era, Revision};
+use crate::protocol::wire::param_header::{self, ParamHeader};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ListKind {
@@ -95,6 +96,8 @@ pub(crate) struct ToolFacts {
     pub(crate) validation: Validation,
     /// What its results are held against; or why they are not.
     pub(crate) output: Option<Result<OutputSchema, String>>,
+    /// The arguments that a client repeats in headers. A schema that breaks the rule for it asks for none.
+    pub(crate) headers: Vec<ParamHeader>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -373,6 +376,10 @@ fn tool(item: &RawValue) -> Option<(Box<RawValue>, ToolFacts)> {
     let facts = ToolFacts {
         name: tool.string("name")?.into_owned(),
         output: tool.present("outputSchema").map(OutputSchema::compile),
+        headers: tool
+            .present("inputSchema")
+            .and_then(|schema| param_header::read(schema.get()).ok())
+            .unwrap_or_default(),
         is_projected: item.string("source").as_deref() == Some("projected"),
         is_tenant_scoped: item.get("tenantScoped").is_some_and(|flag| flag.get() == "true"),
         validation: match item.string("validate").as_deref() {

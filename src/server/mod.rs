@@ -2,15 +2,15 @@
 //! message comes in; what a program has to say goes through the trait `Application`. Owns what a server knows of its
 //! connections and what it was told of its program; holds no object of JavaScript, and knows no socket.
 
-#[expect(dead_code, reason = "for the network")]
 pub(crate) mod answer;
 pub(crate) mod call;
+pub(crate) mod claims;
 pub(crate) mod connection;
 pub(crate) mod cursors;
 pub(crate) mod dispatch;
 pub(crate) mod exchange;
+pub(crate) mod http;
 pub(crate) mod jobs;
-#[expect(dead_code, reason = "for the network")]
 pub(crate) mod lifecycle;
 pub(crate) mod listen;
 pub(crate) mod lists;

@@ -170,7 +170,7 @@ impl Server {
             if !exchange.inquire(inquiries) {
                 for id in ids {
                     let message = "the client can be asked by tools, prompts and resources that are read";
-                    self.refuse(id, message);
+                    self.refuse_inquiry(id, message);
                 }
             }
             return;
@@ -179,12 +179,12 @@ impl Server {
             exchange.timer.pause(self.clock().now());
             if !exchange.connection.ask(&exchange, &inquiry) {
                 exchange.timer.resume(self.clock().now());
-                self.refuse(inquiry.id, "the client cannot be asked more at the moment");
+                self.refuse_inquiry(inquiry.id, "the client cannot be asked more at the moment");
             }
         }
     }
 
-    fn refuse(&self, inquiry: u64, message: &str) {
+    fn refuse_inquiry(&self, inquiry: u64, message: &str) {
         let error = Error::new(ErrorCode::Unavailable, message);
         self.application().answered(inquiry, Err(error));
     }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::Answer;
+use super::answer::{Answer, Fault};
 use super::connection::{Connection, Identity, Outbox, Weight};
 use super::dispatch::Accepted;
 use super::lifecycle::Server;
 use super::slots::Slots;
-use crate::error::Result;
 use crate::guard::server_limits::ServerLimits;
 use crate::host::server::Abort;
 use crate::protocol::codes::{self, WireError};
@@ -41,19 +40,16 @@ impl Outbox for Lane {
 
 /// Serves until the input ends, nobody reads the output, or it is stopped; then what is under way comes to its end, and
 /// everything is written.
-///
-/// # Errors
-/// When it cannot begin.
 pub(crate) async fn serve(
     server: Arc<Server>,
     limits: ServerLimits,
     mut source: impl Source,
     outlet: Arc<Outlet>,
     stop: CancellationToken,
-) -> Result<()> {
+) {
     let slots = Slots::new(limits.max_concurrent_requests, limits.max_queued_requests);
     let lane = Box::new(Lane(Arc::clone(&outlet)));
-    let connection = server.connect(Identity::default(), true, Arc::new(slots), lane)?;
+    let connection = server.connect(Identity::default(), true, Arc::new(slots), lane);
     let mut service = Service {
         server: Arc::clone(&server),
         limits,
@@ -87,7 +83,6 @@ pub(crate) async fn serve(
         }
     }
     service.end().await;
-    Ok(())
 }
 
 struct Service {
@@ -129,7 +124,7 @@ impl Service {
     }
 
     fn refuse(&self, error: &WireError) {
-        self.outlet.push(&Answer::refusal(None, error).text);
+        self.outlet.push(&Answer::refusal(None, error, Fault::Malformed).text);
     }
 
     async fn end(mut self) {

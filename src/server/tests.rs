@@ -80,7 +80,8 @@ impl Stage {
             secret,
             application,
             Arc::new(SystemClock),
-        );
+        )
+        .unwrap();
         server.set_offer(Offer {
             has_resources: true,
             has_prompts: true,
@@ -90,9 +91,7 @@ impl Stage {
         let server = Arc::new(server);
         let sent = Sent::default();
         let slots = Slots::new(limits.max_concurrent_requests, limits.max_queued_requests);
-        let connection = server
-            .connect(Identity::default(), is_local, Arc::new(slots), Box::new(sent.clone()))
-            .unwrap();
+        let connection = server.connect(Identity::default(), is_local, Arc::new(slots), Box::new(sent.clone()));
         Self {
             program,
             server,

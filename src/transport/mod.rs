@@ -4,6 +4,7 @@ pub(crate) mod backoff;
 pub(crate) mod child;
 pub(crate) mod clock;
 pub(crate) mod http;
+pub(crate) mod listen;
 #[cfg(test)]
 pub(crate) mod memory;
 pub(crate) mod outlet;

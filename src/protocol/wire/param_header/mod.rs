@@ -95,6 +95,20 @@ pub(crate) fn encode(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}{}{}", WRAPPER.0, STANDARD.encode(text), WRAPPER.1))
 }
 
+/// The text that a header stands for; nothing where it is wrapped and cannot be unwrapped.
+pub(crate) fn decode(value: &str) -> Option<Cow<'_, str>> {
+    let wrapped = value
+        .strip_prefix(WRAPPER.0)
+        .and_then(|rest| rest.strip_suffix(WRAPPER.1));
+    match wrapped {
+        None => Some(Cow::Borrowed(value)),
+        Some(wrapped) => {
+            let bytes = STANDARD.decode(wrapped).ok()?;
+            String::from_utf8(bytes).ok().map(Cow::Owned)
+        }
+    }
+}
+
 /// The text of an argument.
 fn plain(value: &str) -> Option<Cow<'_, str>> {
     match value {

@@ -1,0 +1,201 @@
+//! What a network transport is told when it is made.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::guard::server_limits::{Served, ServerLimits};
+use crate::json::{self, Object};
+use crate::transport::listen::{self, Manner};
+
+pub(crate) struct SiteOptions {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) forms: Forms,
+    pub(crate) limits: ServerLimits,
+    pub(crate) gate: GateOptions,
+    /// Whether the program says who is behind a request.
+    pub(crate) identifies: bool,
+    pub(crate) is_multi_tenant: bool,
+    pub(crate) tls: Option<Tls>,
+}
+
+/// The routes, each with its path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forms {
+    pub(crate) sse: Option<SsePaths>,
+    pub(crate) streamable: Option<String>,
+    pub(crate) websocket: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SsePaths {
+    pub(crate) stream: String,
+    pub(crate) messages: String,
+}
+
+/// What has to be right before anything is looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GateOptions {
+    pub(crate) allowed_hosts: Option<Vec<String>>,
+    pub(crate) allowed_origins: Vec<String>,
+    pub(crate) cors: Option<Cors>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Cors {
+    pub(crate) origins: Arc<[String]>,
+    pub(crate) max_age_seconds: Option<u64>,
+}
+
+/// As PEM. The key is a secret, so that there is no `Debug`.
+pub(crate) struct Tls {
+    pub(crate) cert: String,
+    pub(crate) key: String,
+}
+
+/// The options that are no limits.
+const OTHERS: &[&str] = &[
+    "kind",
+    "port",
+    "host",
+    "path",
+    "messagesPath",
+    "streamableHttp",
+    "mcpPath",
+    "cors",
+    "allowedHosts",
+    "allowedOrigins",
+    "identifies",
+    "isTenantAware",
+    "multiTenant",
+    "allowUnauthenticated",
+    "auth",
+    "tls",
+];
+
+impl SiteOptions {
+    /// How its port is served.
+    ///
+    /// # Errors
+    /// `invalid-option` when certificate and key are none.
+    pub(crate) fn manner(&self) -> Result<Manner> {
+        let tls = self.tls.as_ref().map(|tls| listen::tls(&tls.cert, &tls.key));
+        Ok(Manner {
+            max_connections: self.limits.max_connections,
+            header_timeout: self.limits.header_timeout,
+            shutdown_timeout: self.limits.shutdown_timeout,
+            tls: tls.transpose()?,
+        })
+    }
+
+    /// # Errors
+    /// `invalid-option`, with a text that names the option.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let options = Object::parse(text).ok_or_else(|| Error::invalid_option("the options are not an object"))?;
+        let limits = ServerLimits::parse(&options, Served::Network, OTHERS)?;
+        let port = options
+            .present("port")
+            .and_then(|port| json::parse::<u16>(port.get()))
+            .ok_or_else(|| Error::invalid_option("port must be a whole number from 0 to 65535"))?;
+        let is_websocket = options.string("kind").as_deref() == Some("websocket");
+        let is_sse = options.string("kind").as_deref() == Some("sse");
+        let has_streamable = !is_websocket && (!is_sse || flag(&options, "streamableHttp")?);
+        let forms = Forms {
+            sse: is_sse
+                .then(|| {
+                    Ok::<_, Error>(SsePaths {
+                        stream: path(&options, "path", "/sse")?,
+                        messages: path(&options, "messagesPath", "/messages")?,
+                    })
+                })
+                .transpose()?,
+            streamable: has_streamable.then(|| path(&options, "mcpPath", "/mcp")).transpose()?,
+            websocket: is_websocket.then(|| path(&options, "path", "/ws")).transpose()?,
+        };
+        let cors = match options.present("cors") {
+            None => None,
+            Some(cors) => {
+                let cors = Object::parse(cors.get()).ok_or_else(|| Error::invalid_option("cors must be an object"))?;
+                Some(Cors {
+                    origins: strings(&cors, "origins", "cors.origins")?.unwrap_or_default().into(),
+                    max_age_seconds: cors
+                        .present("maxAgeSeconds")
+                        .map(|age| {
+                            json::parse(age.get()).ok_or_else(|| {
+                                Error::invalid_option("cors.maxAgeSeconds must be a whole number, 0 or more")
+                            })
+                        })
+                        .transpose()?,
+                })
+            }
+        };
+        let tls = match options.present("tls") {
+            None => None,
+            Some(tls) => {
+                let wrong = || Error::invalid_option("tls must be { cert, key }, both PEM");
+                let tls = Object::parse(tls.get()).ok_or_else(wrong)?;
+                Some(Tls {
+                    cert: tls.string("cert").ok_or_else(wrong)?.into_owned(),
+                    key: tls.string("key").ok_or_else(wrong)?.into_owned(),
+                })
+            }
+        };
+        Ok(Self {
+            host: match options.present("host") {
+                None => "127.0.0.1".to_owned(),
+                Some(_) => options
+                    .string("host")
+                    .filter(|host| !host.is_empty())
+                    .ok_or_else(|| Error::invalid_option("host must be a string"))?
+                    .into_owned(),
+            },
+            port,
+            forms,
+            limits,
+            gate: GateOptions {
+                allowed_hosts: strings(&options, "allowedHosts", "allowedHosts")?,
+                allowed_origins: strings(&options, "allowedOrigins", "allowedOrigins")?.unwrap_or_default(),
+                cors,
+            },
+            identifies: flag(&options, "identifies")?,
+            is_multi_tenant: flag(&options, "multiTenant")? || flag(&options, "isTenantAware")?,
+            tls,
+        })
+    }
+}
+
+fn flag(options: &Object<'_>, name: &str) -> Result<bool> {
+    match options.present(name).map(serde_json::value::RawValue::get) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Error::invalid_option(format!("{name} must be a boolean"))),
+    }
+}
+
+fn path(options: &Object<'_>, name: &str, default: &str) -> Result<String> {
+    if options.present(name).is_none() {
+        return Ok(default.to_owned());
+    }
+    options
+        .string(name)
+        .filter(|path| path.starts_with('/') && !path.contains(['?', '#']))
+        .map(std::borrow::Cow::into_owned)
+        .ok_or_else(|| Error::invalid_option(format!("{name} must be a path that begins with /")))
+}
+
+fn strings(options: &Object<'_>, key: &str, name: &str) -> Result<Option<Vec<String>>> {
+    let wrong = || Error::invalid_option(format!("{name} must be an array of strings"));
+    let Some(listed) = options.present(key) else {
+        return Ok(None);
+    };
+    let listed = json::array(listed.get()).ok_or_else(wrong)?;
+    listed
+        .into_iter()
+        .map(|item| {
+            json::string(item.get())
+                .map(std::borrow::Cow::into_owned)
+                .ok_or_else(wrong)
+        })
+        .collect::<Result<Vec<_>>>()
+        .map(Some)
+}
