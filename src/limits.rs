@@ -240,6 +240,9 @@ pub(crate) const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many messages one array of a client may hold (server specification, section 3).
 pub(crate) const MAX_REQUEST_BATCH: usize = 100;
 
+/// How much is told of arguments that do not fit.
+pub(crate) const MAX_ARGUMENT_PROBLEM_CHARS: usize = 500;
+
 /// The longest URI template.
 pub(crate) const MAX_URI_TEMPLATE_BYTES: usize = 2 * 1024;
 /// In how many places of one template variables may stand.

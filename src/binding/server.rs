@@ -13,7 +13,6 @@ use super::callback::{KeepAlive, Mailbox};
 use super::reply::{NativeFailure, NativeReply};
 use super::runtime;
 use crate::error::{Error, ErrorCode, Result};
-use crate::guard::args;
 use crate::guard::server_limits::{Served, ServerLimits};
 use crate::host::Change;
 use crate::host::server::{
@@ -22,6 +21,7 @@ use crate::host::server::{
 use crate::json::Object;
 use crate::limits;
 use crate::protocol::request_state::Secret;
+use crate::server::arguments;
 use crate::server::http::options::SiteOptions;
 use crate::server::http::site::Site;
 use crate::server::lifecycle::{Offer, Server};
@@ -146,7 +146,7 @@ pub struct NativeQuestion {
 /// what is wrong.
 #[napi(catch_unwind)]
 pub fn native_validate_arguments(schema: String, arguments: String, full: bool) -> NativeReply {
-    args::validate(&schema, &arguments, full)
+    arguments::validate(&schema, &arguments, full)
         .map(|()| None)
         .map_err(|text| Error::new(ErrorCode::InvalidArguments, text))
         .into()

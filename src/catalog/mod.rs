@@ -1,5 +1,6 @@
 //! What a server's listing becomes: names, filters, trust, disclosure, stored rows. Pure: no async, no clock, no I/O.
 
+pub(crate) mod arguments;
 pub(crate) mod collision;
 pub(crate) mod disclosure;
 pub(crate) mod drift;

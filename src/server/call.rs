@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answer;
+use super::arguments;
 use super::claims::agree_on_arguments;
 use super::exchange::Exchange;
 use super::jobs::Task;
@@ -17,7 +18,6 @@ use super::routes::Route;
 use super::slots::Slot;
 use crate::catalog::output_schema::Fit;
 use crate::error::{Error, ErrorCode};
-use crate::guard::args;
 use crate::host::server::{JobKind, Performed};
 use crate::json::{self, Object};
 use crate::protocol::codes::{self, WireError};
@@ -168,7 +168,7 @@ pub(crate) fn missing_capability(exchange: &Exchange, capabilities: &str) -> Res
 
 /// # Errors
 /// What is wrong with the arguments, in words for the client.
-fn check(entry: &Entry, validation: Validation, arguments: &str) -> Result<(), String> {
+fn check(entry: &Entry, validation: Validation, text: &str) -> Result<(), String> {
     if validation == Validation::None {
         return Ok(());
     }
@@ -176,7 +176,7 @@ fn check(entry: &Entry, validation: Validation, arguments: &str) -> Result<(), S
     let Some(schema) = tool.present("inputSchema") else {
         return Ok(());
     };
-    args::validate(schema.get(), arguments, validation == Validation::Full)
+    arguments::validate(schema.get(), text, validation == Validation::Full)
 }
 
 /// How a result breaks the tool's output schema, where it has one and did not fail.

@@ -3,6 +3,7 @@
 //! connections and what it was told of its program; holds no object of JavaScript, and knows no socket.
 
 pub(crate) mod answer;
+pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod claims;
 pub(crate) mod connection;

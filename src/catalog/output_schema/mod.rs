@@ -6,7 +6,7 @@ mod meter;
 
 use std::panic::{self, AssertUnwindSafe};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -72,6 +72,20 @@ impl OutputSchema {
 
     /// Says whether a value fits.
     pub(crate) fn check(&self, value: &RawValue) -> Fit {
+        self.judge(value, |_, error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "/" } else { &place };
+            format!("at {place}: {}", error.masked())
+        })
+    }
+
+    /// Whether patterns are left out that may take for ever to match: what fits may do so for that reason alone.
+    pub(super) const fn leaves_out(&self) -> bool {
+        self.left_out
+    }
+
+    /// Says whether a value fits, in the words of `explain`, which knows the value and the first error.
+    pub(super) fn judge(&self, value: &RawValue, explain: impl FnOnce(&Value, &ValidationError<'_>) -> String) -> Fit {
         let Some(value) = json::parse::<Value>(value.get()) else {
             return Fit::Unknown("the value is nested too deeply, or holds numbers out of range".to_owned());
         };
@@ -86,19 +100,17 @@ impl OutputSchema {
             Some(false) if self.left_out && self.cost.turns => Fit::Unknown(
                 "it depends on a pattern that looks around or back, and such patterns are not checked".to_owned(),
             ),
-            Some(false) => Fit::Unfit(self.explain(&value)),
+            Some(false) => Fit::Unfit(self.explain(&value, explain)),
             None => Fit::Unknown("checking the value takes too much work".to_owned()),
         }
     }
 
     /// Finding the place repeats the work, and collects what does not fit of every alternative, so it has a limit of its
     /// own; that the value does not fit is known already.
-    fn explain(&self, value: &Value) -> String {
-        meter::run(value, self.cost, limits::MAX_OUTPUT_EXPLAIN_STEPS, |value| {
-            let error = self.validator.validate(value).err()?;
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "/" } else { &place };
-            Some(shortened(format!("at {place}: {}", error.masked())))
+    fn explain(&self, value: &Value, explain: impl FnOnce(&Value, &ValidationError<'_>) -> String) -> String {
+        meter::run(value, self.cost, limits::MAX_OUTPUT_EXPLAIN_STEPS, |metered| {
+            let error = self.validator.validate(metered).err()?;
+            Some(shortened(explain(value, &error)))
         })
         .flatten()
         .unwrap_or_else(|| "somewhere: finding the place takes too much work".to_owned())

@@ -1,5 +1,5 @@
 //! JSON text in canonical form: no white space, members sorted by UTF-16 code units with the last of repeated ones kept,
-//! scalars as `JSON.stringify` prints them. Works on the text alone, with a stack of its own, so that depth, odd numbers
+//! scalars as `JSON.stringify` prints them. The same with the members in JavaScript's order. Works on the text alone, with a stack of its own, so that depth, odd numbers
 //! and lone surrogates cost nothing. Knows nothing of what the text means.
 
 mod literal;
@@ -11,7 +11,25 @@ pub(crate) use literal::{units, write_literal};
 /// Appends the canonical form of a JSON text. Nothing for a text of more than four gigabytes, and for one that shows itself
 /// not to be JSON: it is read, not checked. What was appended until then stays.
 pub(crate) fn write_canonical(text: &str, out: &mut String) -> Option<()> {
-    let index = Index::of(text)?;
+    write(text, Order::Canonical, out)
+}
+
+/// Appends a JSON text as JavaScript would print what it read from it. Otherwise like `write_canonical`.
+pub(crate) fn write_stringified(text: &str, out: &mut String) -> Option<()> {
+    write(text, Order::JavaScript, out)
+}
+
+/// In which order the members of an object are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// By UTF-16 code units.
+    Canonical,
+    /// Array indices by number, then all others as they came first.
+    JavaScript,
+}
+
+fn write(text: &str, order: Order, out: &mut String) -> Option<()> {
+    let index = Index::of(text, order)?;
     Writer {
         text,
         index: &index,
@@ -70,7 +88,7 @@ struct OpenObject {
 }
 
 impl Index {
-    fn of(text: &str) -> Option<Self> {
+    fn of(text: &str, order: Order) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut index = Self {
             objects: Vec::with_capacity(USUAL),
@@ -121,7 +139,7 @@ impl Index {
                 b'[' => open.push(Open { object: None }),
                 b'}' => {
                     let object = open.pop()?.object?;
-                    index.close(text, &object, &mut waiting, at + 1)?;
+                    index.close(text, order, &object, &mut waiting, at + 1)?;
                 }
                 b']' if open.pop()?.object.is_some() => return None,
                 _ => {}
@@ -131,18 +149,34 @@ impl Index {
         Some(index)
     }
 
-    fn close(&mut self, text: &str, object: &OpenObject, waiting: &mut Vec<Member>, end: usize) -> Option<()> {
+    fn close(
+        &mut self,
+        text: &str,
+        order: Order,
+        object: &OpenObject,
+        waiting: &mut Vec<Member>,
+        end: usize,
+    ) -> Option<()> {
         let members = waiting.get_mut(object.members..)?;
         // Stable, so that of repeated members the last one stays last.
         members.sort_by(|a, b| compare(text, a.key, b.key));
         let first_member = place(self.members.len())?;
         let mut last_key: Option<Key> = None;
-        for member in waiting.drain(object.members..) {
-            if last_key.is_some_and(|key| compare(text, key, member.key).is_eq()) {
+        for mut member in waiting.drain(object.members..) {
+            if let Some(first) = last_key.filter(|key| compare(text, *key, member.key).is_eq()) {
                 self.members.pop();
+                // Its place is that of the first one.
+                member.key = first;
             }
             last_key = Some(member.key);
             self.members.push(member);
+        }
+        if order == Order::JavaScript {
+            let members = self.members.get_mut(usize::try_from(first_member).ok()?..)?;
+            members.sort_by_cached_key(|member| {
+                let index = array_index(text, member.key);
+                (index.is_none(), index, member.key.start)
+            });
         }
         let objects_before_end = place(self.objects.len())?;
         let end_member = place(self.members.len())?;
@@ -294,6 +328,20 @@ impl Writer<'_> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         self.at += rest.iter().position(|byte| !which(*byte)).unwrap_or(rest.len());
     }
+}
+
+/// A key that JavaScript takes for the place of an item.
+fn array_index(text: &str, key: Key) -> Option<u32> {
+    const LONGEST: usize = 10;
+    let written = slice(text, key)?;
+    let mut name = String::new();
+    if key.has_escape {
+        literal::write_body(written, true, &mut name);
+    } else if written.len() <= LONGEST {
+        name.push_str(written);
+    }
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
+    name.parse().ok().filter(|index| is_plain && *index != u32::MAX)
 }
 
 /// A number as a double, in its shortest spelling; one that no double can hold is `null`.

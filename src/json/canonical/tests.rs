@@ -45,6 +45,44 @@ fn members_are_in_the_order_of_their_code_units_and_the_last_of_repeated_ones_co
 }
 
 #[test]
+fn as_javascript_prints_it_members_keep_their_places_but_for_array_indices() {
+    for (text, expected) in [
+        (r#"{"b":1,"a":2}"#, r#"{"b":1,"a":2}"#),
+        (
+            r#"{"b":1,"2":0,"a":2,"10":0,"1":{"d":1,"c":2}}"#,
+            r#"{"1":{"d":1,"c":2},"2":0,"10":0,"b":1,"a":2}"#,
+        ),
+        (r#"{"\u0032":0,"a":2,"1":0}"#, r#"{"1":0,"2":0,"a":2}"#),
+        // A repeated member has the place of the first and the value of the last.
+        (
+            r#"{"b":1,"a":2,"\u0062":[{"z":1,"y":2}]}"#,
+            r#"{"b":[{"z":1,"y":2}],"a":2}"#,
+        ),
+        // No indices: leading zeros, signs, fractions, and what is too large.
+        (
+            r#"{"b":0,"01":0,"-1":0,"1.5":0,"":0,"+1":0}"#,
+            r#"{"b":0,"01":0,"-1":0,"1.5":0,"":0,"+1":0}"#,
+        ),
+        (
+            r#"{"b":0,"4294967295":0,"4294967294":0,"0":0}"#,
+            r#"{"0":0,"4294967294":0,"b":0,"4294967295":0}"#,
+        ),
+        (" [ 1.0 , { \"b\" : [ ] , \"a\" : -0 } ] ", r#"[1,{"b":[],"a":0}]"#),
+        (
+            r#"{"__proto__":1,"constructor":2}"#,
+            r#"{"__proto__":1,"constructor":2}"#,
+        ),
+    ] {
+        let mut out = String::new();
+        assert_eq!(
+            write_stringified(text, &mut out).map(|()| out).as_deref(),
+            Some(expected),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn scalars_are_what_javascript_prints() {
     for (text, expected) in [
         ("1.0", "1"),
