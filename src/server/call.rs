@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::answer;
-use super::arguments;
 use super::claims::agree_on_arguments;
 use super::exchange::Exchange;
 use super::jobs::Task;
 use super::lifecycle::Server;
-use super::lists::{Entry, ListKind, ToolFacts, Validation, Wanted, clash};
+use super::lists::{ListKind, ToolFacts, Wanted, clash};
 use super::questions::Round;
 use super::render::{self, Output, ToolResult};
 use super::routes::Route;
@@ -50,7 +49,7 @@ impl Server {
             revision,
         };
         let tools = self.entries(exchange, Some(slot), &wanted).await?;
-        let Some((entry, facts)) = tools.tool(&name, route.has_tenant) else {
+        let Some(facts) = tools.tool(&name, route.has_tenant) else {
             if route.runtime.is_none() {
                 return Ok(self.result(revision, render::failure("No runtime bound"), None));
             }
@@ -63,7 +62,7 @@ impl Server {
         if let Some(claimed) = &exchange.params {
             agree_on_arguments(claimed, &facts.headers, arguments)?;
         }
-        if let Err(refusal) = check(entry, facts.validation, arguments) {
+        if let Err(refusal) = facts.input.run(arguments) {
             return Ok(self.result(revision, render::failure(&refusal), None));
         }
         let answers = self.answers(exchange, &Round::of_call(&name, arguments, &params))?;
@@ -164,19 +163,6 @@ pub(crate) fn missing_capability(exchange: &Exchange, capabilities: &str) -> Res
     }
     let data = Params::new().raw("requiredCapabilities", capabilities).object();
     Err(WireError::new(codes::MISSING_CLIENT_CAPABILITY, TEXT).with_data(data))
-}
-
-/// # Errors
-/// What is wrong with the arguments, in words for the client.
-fn check(entry: &Entry, validation: Validation, text: &str) -> Result<(), String> {
-    if validation == Validation::None {
-        return Ok(());
-    }
-    let tool = Object::parse(entry.text.get()).unwrap_or_default();
-    let Some(schema) = tool.present("inputSchema") else {
-        return Ok(());
-    };
-    arguments::validate(schema.get(), text, validation == Validation::Full)
 }
 
 /// How a result breaks the tool's output schema, where it has one and did not fail.

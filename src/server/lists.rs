@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::value::RawValue;
 
 use super::answer;
+use super::arguments::Check;
 use super::exchange::Exchange;
 use super::jobs::Task;
 use super::lifecycle::Server;
@@ -74,7 +75,9 @@ impl ListKind {
 /// One list as the program gave it.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    pub(crate) entries: Vec<Entry>,
+    entries: Vec<Entry>,
+    /// Where tools are, by name.
+    places: HashMap<String, usize>,
     /// A name that is both registered and projected, where that may not be.
     pub(crate) clash: Option<String>,
 }
@@ -93,18 +96,11 @@ pub(crate) struct ToolFacts {
     pub(crate) is_projected: bool,
     /// Whether only connections with a tenant see it.
     pub(crate) is_tenant_scoped: bool,
-    pub(crate) validation: Validation,
+    pub(crate) input: Check,
     /// What its results are held against; or why they are not.
     pub(crate) output: Option<Result<OutputSchema, String>>,
     /// The arguments that a client repeats in headers. A schema that breaks the rule for it asks for none.
     pub(crate) headers: Vec<ParamHeader>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Validation {
-    None,
-    Shallow,
-    Full,
 }
 
 /// The lists that may be used again.
@@ -322,7 +318,11 @@ impl Entries {
                     tool: None,
                 })
                 .collect();
-            return Some(Self { entries, clash: None });
+            return Some(Self {
+                entries,
+                places: HashMap::new(),
+                clash: None,
+            });
         }
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut entries: Vec<Entry> = Vec::new();
@@ -350,7 +350,7 @@ impl Entries {
                 };
             }
         }
-        Some(Self { entries, clash })
+        Some(Self { entries, places, clash })
     }
 
     /// What a connection sees.
@@ -361,11 +361,12 @@ impl Entries {
         })
     }
 
-    pub(crate) fn tool(&self, name: &str, has_tenant: bool) -> Option<(&Entry, &ToolFacts)> {
-        self.visible(has_tenant).find_map(|entry| {
-            let facts = entry.tool.as_ref()?;
-            (facts.name == name).then_some((entry, facts))
-        })
+    pub(crate) fn tool(&self, name: &str, has_tenant: bool) -> Option<&ToolFacts> {
+        let facts = self
+            .places
+            .get(name)
+            .and_then(|place| self.entries.get(*place)?.tool.as_ref());
+        facts.filter(|facts| has_tenant || !facts.is_tenant_scoped)
     }
 }
 
@@ -382,11 +383,7 @@ fn tool(item: &RawValue) -> Option<(Box<RawValue>, ToolFacts)> {
             .unwrap_or_default(),
         is_projected: item.string("source").as_deref() == Some("projected"),
         is_tenant_scoped: item.get("tenantScoped").is_some_and(|flag| flag.get() == "true"),
-        validation: match item.string("validate").as_deref() {
-            Some("shallow") => Validation::Shallow,
-            Some("full") => Validation::Full,
-            _ => Validation::None,
-        },
+        input: Check::new(item.string("validate").as_deref(), tool.present("inputSchema")),
     };
     Some((text.to_owned(), facts))
 }
@@ -413,9 +410,8 @@ mod tests {
     fn what_was_registered_counts_before_what_is_projected() {
         let entries = Entries::parse(ListKind::Tools, false, TOOLS).unwrap();
         assert_eq!(entries.clash, None);
-        let (entry, facts) = entries.tool("a", false).unwrap();
-        assert!(entry.text.get().contains("registered") && !facts.is_projected);
-        assert_eq!(entries.tool("b", false).unwrap().1.validation, Validation::Shallow);
+        assert!(!entries.tool("a", false).unwrap().is_projected);
+        assert!(matches!(entries.tool("b", false).unwrap().input, Check::None));
     }
 
     #[test]

@@ -7,12 +7,14 @@ use serde_json::value::RawValue;
 use super::exchange::Exchange;
 use super::lifecycle::Server;
 use crate::error::{Error, ErrorCode};
-use crate::host::server::{Inquiry, JobId};
+use crate::host::server::{Inquiry, InquiryMethod, JobId};
 use crate::json::{self, Object};
 use crate::limits;
 use crate::protocol::codes::WireError;
 use crate::protocol::message::Params;
 use crate::protocol::request_state::{Asked, Origin, RequestState};
+use crate::protocol::revision::Revision;
+use crate::server::random;
 
 /// What a round is part of.
 pub(crate) struct Round<'a> {
@@ -129,7 +131,7 @@ impl Server {
         for inquiry in inquiries {
             let request = Params::new()
                 .text("method", inquiry.method.name())
-                .raw("params", &inquiry.params)
+                .raw("params", &fitted(&inquiry, exchange.revision)?)
                 .object();
             if asked.iter().any(|other: &Asked| other.key == inquiry.key) {
                 continue;
@@ -175,7 +177,14 @@ impl Server {
             }
             return;
         }
-        for inquiry in inquiries {
+        for mut inquiry in inquiries {
+            match fitted(&inquiry, exchange.revision) {
+                Ok(params) => inquiry.params = params,
+                Err(error) => {
+                    self.refuse_inquiry(inquiry.id, &error.message);
+                    continue;
+                }
+            }
             exchange.timer.pause(self.clock().now());
             if !exchange.connection.ask(&exchange, &inquiry) {
                 exchange.timer.resume(self.clock().now());
@@ -237,6 +246,29 @@ impl Server {
     }
 }
 
+/// The params of a question as the revision has them: what asks for a page has an id where pages report back, and a form
+/// does not say that it is one before there was anything else.
+fn fitted(inquiry: &Inquiry, revision: Revision) -> Result<String, WireError> {
+    if inquiry.method != InquiryMethod::Elicit {
+        return Ok(inquiry.params.clone());
+    }
+    let params = Object::parse(&inquiry.params).unwrap_or_default();
+    let is_page = params.string("mode").as_deref() == Some("url");
+    let mut fitted = Params::new();
+    for (key, value) in params.members() {
+        match key {
+            "mode" if revision < Revision::V2025_11_25 => {}
+            "elicitationId" if revision != Revision::V2025_11_25 => {}
+            _ => fitted = fitted.entry(key, value.get()),
+        }
+    }
+    if is_page && revision == Revision::V2025_11_25 && params.get("elicitationId").is_none() {
+        let id = random::id().map_err(|error| WireError::internal(error.message()))?;
+        fitted = fitted.text("elicitationId", &id);
+    }
+    Ok(fitted.object())
+}
+
 /// An answer of the client: an object, whatever is in it.
 fn result_of(response: &RawValue) -> Result<&str, WireError> {
     let text = response.get();
@@ -244,5 +276,32 @@ fn result_of(response: &RawValue) -> Result<&str, WireError> {
         Ok(text)
     } else {
         Err(WireError::invalid_params("`inputResponses` must hold objects"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_put_as_its_revision_has_it() {
+        let fitted = |params: &str, revision| {
+            let inquiry = Inquiry {
+                id: 1,
+                key: "k".to_owned(),
+                method: InquiryMethod::Elicit,
+                params: params.to_owned(),
+            };
+            fitted(&inquiry, revision).unwrap()
+        };
+        let form = r#"{"mode":"form","message":"m"}"#;
+        assert_eq!(fitted(form, Revision::V2025_06_18), r#"{"message":"m"}"#);
+        assert_eq!(fitted(form, Revision::V2025_11_25), form);
+        let page = r#"{"mode":"url","message":"m","url":"https://a"}"#;
+        assert!(fitted(page, Revision::V2025_11_25).contains(r#""elicitationId":""#));
+        assert_eq!(fitted(page, Revision::V2026_07_28), page);
+        let named = r#"{"mode":"url","elicitationId":"x"}"#;
+        assert_eq!(fitted(named, Revision::V2025_11_25), named);
+        assert_eq!(fitted(named, Revision::V2026_07_28), r#"{"mode":"url"}"#);
     }
 }
