@@ -21,6 +21,8 @@ pub(crate) struct SseDecoder {
     /// The last line ended with a carriage return: a line feed right after it belongs to it.
     after_carriage_return: bool,
     place: Place,
+    /// How much of the line was read.
+    line: u64,
     /// The field name of a line that is not complete.
     name: Vec<u8>,
     /// The value of such a line, where it is not data.
@@ -98,6 +100,7 @@ impl SseDecoder {
             mark: Some(0),
             after_carriage_return: false,
             place: Place::Name,
+            line: 0,
             name: Vec::new(),
             value: Value::default(),
             event: Event::default(),
@@ -115,7 +118,9 @@ impl SseDecoder {
         while self.ready.is_empty()
             && let Some((first, rest)) = input.get(self.read..).and_then(<[u8]>::split_first)
         {
-            self.read += self.step(*first, rest);
+            let length = self.step(*first, rest);
+            self.read += length;
+            self.line = self.line.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
         }
         self.input = input;
         if self.read >= self.input.len() {
@@ -124,6 +129,13 @@ impl SseDecoder {
             self.read = 0;
         }
         self.ready.pop_front()
+    }
+
+    /// How long the event, or the line, is by now that is over the limit and has not ended. Lines that hold no data may be
+    /// as many as they like: a stream is kept alive by comments.
+    pub(crate) fn overflow(&self) -> Option<u64> {
+        let event = self.event.dropped.as_ref().map_or(0, |dropped| dropped.bytes);
+        Some(event.max(self.line)).filter(|bytes| usize::try_from(*bytes).is_ok_and(|bytes| bytes > self.max_bytes))
     }
 
     /// Reads one byte, or as many as belong together; says how many.
@@ -180,6 +192,7 @@ impl SseDecoder {
     }
 
     fn end_line(&mut self) {
+        self.line = 0;
         match mem::replace(&mut self.place, Place::Name) {
             Place::Name if self.name.is_empty() => self.dispatch(),
             // A line without a colon is a name without a value.

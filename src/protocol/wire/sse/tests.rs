@@ -57,6 +57,41 @@ fn one_byte_order_mark_is_removed_at_the_start_of_the_stream_only() {
 }
 
 #[test]
+fn an_event_or_a_line_without_end_is_over_the_limit_before_it_ends() {
+    for begun in [
+        "data: ",
+        "",
+        "id: ",
+        "event: ",
+        "retry: ",
+        ": ",
+        "unknown: ",
+        "data: a\ndata: ",
+    ] {
+        let mut decoder = SseDecoder::new(1000);
+        decoder.push(begun.as_bytes());
+        assert_eq!(decoder.pop(), None);
+        assert_eq!(decoder.overflow(), None, "{begun:?}");
+        for _ in 0..3 {
+            decoder.push(&[b'a'; 400]);
+            assert_eq!(decoder.pop(), None);
+        }
+        assert!(decoder.overflow().is_some_and(|bytes| bytes > 1000), "{begun:?}");
+    }
+}
+
+#[test]
+fn what_ends_is_not_over_the_limit_however_much_there_is_of_it() {
+    let mut decoder = SseDecoder::new(1000);
+    for _ in 0..10_000 {
+        decoder.push(b": a comment\r\n\r\nid: 1\n");
+        assert_eq!(decoder.overflow(), None);
+        while decoder.pop().is_some() {}
+    }
+    assert_eq!(decoder.overflow(), None);
+}
+
+#[test]
 fn text_is_decoded_across_chunks_and_other_bytes_are_replaced() {
     let sent = "data: 价格 — ✅ 😀\n\n".as_bytes();
     for chunk in 1..=sent.len() {
