@@ -43,9 +43,11 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// How long a cut event stream is left alone before it is taken up again, unless the server says otherwise (client
 /// specification, section 5).
 pub(crate) const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+/// How long the body of a failure is waited for, which may say more than its status.
+pub(crate) const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
 /// How long a notification over HTTP+SSE waits until the requests before it were taken.
 pub(crate) const POST_ORDER_WAIT: Duration = Duration::from_secs(1);
-/// The least that is waited before a request is sent again, whatever the server asks for.
+/// The least that is waited before a request is sent again or a stream opened again, whatever the server asks for.
 pub(crate) const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 /// The most that is waited before a request is sent again; its own time limit ends it before, unless it has none.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -74,6 +76,10 @@ pub(crate) const MAX_CACHED_BYTES: usize = 16 * 1024 * 1024;
 pub(crate) const MAX_QUEUED_MESSAGES: usize = 256;
 /// Of how many remote servers the era is remembered.
 pub(crate) const MAX_REMEMBERED_ERAS: usize = 10_000;
+/// How many requests to one server may have a connection each; the next ones wait for one of them to end.
+pub(crate) const MAX_OPEN_EXCHANGES: usize = 1_000;
+/// How many notifications and answers may be on their way to one server that does not take them; more are dropped.
+pub(crate) const MAX_QUIET_EXCHANGES: usize = 256;
 /// How many exchanges are kept before those that ended are let go of.
 pub(crate) const EXCHANGES_BEFORE_REAPING: usize = 128;
 

@@ -171,11 +171,25 @@ overBoth((stack) => {
     });
   });
 
-  it('an error with a body that never ends is told by its status', async () => {
+  it('comments on a stream do not add up to an answer that is too long', async () => {
     const { toolset } = await withOdd(stack, (exchange) => {
-      exchange.head(500, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' }).chunk('<h1>on and on');
+      const stream = exchange.stream();
+      for (let n = 0; n < 64; n += 1) stream.text(`: ${'-'.repeat(64 * 1024)}\n\n`);
+      stream.message({ id: exchange.message.id, result: textResult('after all') }).end();
     });
-    const { ms } = await timed(() => expect(toolset.call('srv__odd', {})).rejects.toThrow(/500/));
+
+    await expect(toolset.call('srv__odd', {})).resolves.toBe('after all');
+  });
+
+  it.each([
+    [400, 'application/json'],
+    [404, 'text/html'],
+    [500, 'text/html'],
+  ])('an error %i with a body of %s that never ends is told by its status', async (status, type) => {
+    const { toolset } = await withOdd(stack, (exchange) => {
+      exchange.head(status, { 'content-type': type, 'transfer-encoding': 'chunked' }).chunk('{"on and on');
+    });
+    const { ms } = await timed(() => expect(toolset.call('srv__odd', {})).rejects.toThrow(String(status)));
 
     expect(ms).toBeLessThan(5000);
     await expect(toolset.call('srv__echo', {})).resolves.toBe('{}');

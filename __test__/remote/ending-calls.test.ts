@@ -45,6 +45,8 @@ overBoth((stack) => {
       expect(performance.now() - aborted).toBeLessThan(1000);
       await left;
       await expect(toolset.call('srv__echo', { after: true })).resolves.toBe('{"after":true}');
+      // It goes on a connection of its own, and may be later than what was sent after it.
+      if (era === 'session') await server.waitFor('notifications/cancelled');
       const told = server.seen('notifications/cancelled').map(({ message }) => message.params.requestId);
       expect(told).toEqual(era === 'session' ? [call?.message.id] : []);
     });
@@ -64,6 +66,7 @@ overBoth((stack) => {
       await left;
       const [call] = server.seen('tools/call');
       await expect(toolset.call('srv__echo', {})).resolves.toBe('{}');
+      if (era === 'session') await server.waitFor('notifications/cancelled');
       const told = server.seen('notifications/cancelled').map(({ message }) => message.params.requestId);
       expect(told).toEqual(era === 'session' ? [call?.message.id] : []);
     });

@@ -123,6 +123,13 @@ overBoth((stack) => {
       ],
       ['404 without a body', (exchange) => exchange.send(404)],
       ['404 and -32601', (exchange) => exchange.error(404, { code: -32_601, message: 'Method not found' })],
+      [
+        '404 and a body without end',
+        (exchange) =>
+          void exchange
+            .head(404, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' })
+            .chunk('<h1>on and on'),
+      ],
       ['405', (exchange) => exchange.send(405)],
       ['406', (exchange) => exchange.send(406)],
       ['415', (exchange) => exchange.send(415)],

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { sessionServer, statelessServer } from '../fixtures/http/mcp.js';
+import { sessionServer, sseServer, statelessServer } from '../fixtures/http/mcp.js';
 import { connect } from '../helpers/connect.js';
 import { rejection } from '../helpers/errors.js';
-import { http, over, overBoth } from '../helpers/remote.js';
+import { http, over, overBoth, sse } from '../helpers/remote.js';
 import { timed } from '../helpers/until.js';
 
 /** A server whose first `times` calls are put off. */
@@ -76,18 +76,42 @@ overBoth((stack) => {
       expect(server.seen('tools/call').length).toBeLessThan(50);
     });
 
-    it('while connecting is waited for as well', async () => {
-      let put = 0;
-      const server = await sessionServer({
+    it.each(['server/discover', 'initialize', 'notifications/initialized', 'tools/list'])(
+      'while connecting is waited for as well (%s)',
+      async (method) => {
+        let put = 0;
+        const server = await sessionServer({
+          before: (exchange) => {
+            if (exchange.message.method !== method || (put += 1) > 1) return false;
+            exchange.send(status, '', { 'retry-after': '0' });
+            return true;
+          },
+        });
+        const { toolset, diagnostics } = await connect([http(server.url)], over(stack));
+
+        await expect(toolset.call('srv__echo', {})).resolves.toBe('{}');
+        expect(server.seen(method)).toHaveLength(2);
+        expect(diagnostics).toEqual([]);
+      },
+    );
+
+    it('of the stream of HTTP+SSE is waited for, and of what is posted', async () => {
+      const put = new Set<string>();
+      const server = await sseServer({
         before: (exchange) => {
-          if (exchange.message.method !== 'tools/list' || (put += 1) > 1) return false;
-          exchange.send(status, '', { 'retry-after': '1' });
+          const what = exchange.message.method ?? exchange.request.method;
+          if (put.has(what)) return false;
+          put.add(what);
+          exchange.send(status, '', { 'retry-after': '0' });
           return true;
         },
       });
-      const { toolset } = await connect([http(server.url)], over(stack));
+      const { toolset, diagnostics } = await connect([sse(server.sseUrl)], over(stack));
 
       await expect(toolset.call('srv__echo', {})).resolves.toBe('{}');
+      expect(server.seen('GET')).toHaveLength(2);
+      expect(server.seen('tools/call')).toHaveLength(2);
+      expect(diagnostics).toEqual([]);
     });
   });
 

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 
 import { sessionServer } from '../fixtures/http/mcp.js';
 import { connect } from '../helpers/connect.js';
-import { mcpError } from '../helpers/errors.js';
+import { mcpError, rejection } from '../helpers/errors.js';
 import { http, over, overBoth } from '../helpers/remote.js';
-import { until } from '../helpers/until.js';
+import { timed, until } from '../helpers/until.js';
 
 overBoth((stack) => {
   describe('a session', () => {
@@ -150,8 +150,75 @@ overBoth((stack) => {
 
       const calls = await Promise.allSettled(Array.from({ length: 8 }, () => toolset.call('srv__echo', {})));
       expect(calls.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
+      // One attempt for all of them.
+      expect(server.seen('initialize')).toHaveLength(2);
       closed = false;
       await expect(toolset.call('srv__echo', { again: true })).resolves.toBe('{"again":true}');
+    });
+
+    it('and is refused anew in words is an error that repeats them', async () => {
+      let closed = false;
+      const server = await sessionServer({
+        before: (exchange) => {
+          if (!closed || exchange.message.method !== 'initialize') return false;
+          exchange.error(200, { code: -32_000, message: 'closed for today' });
+          return true;
+        },
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+      closed = true;
+      server.expire();
+
+      const error = await mcpError(toolset.call('srv__echo', {}), 'server-error');
+      expect(error.message).toContain('closed for today');
+      expect(server.seen('notifications/initialized')).toHaveLength(1);
+    });
+
+    it('is opened anew by an answer on a stream that stays open', async () => {
+      let again = false;
+      const server = await sessionServer({
+        sessions: false,
+        before: (exchange) => {
+          const { message, request } = exchange;
+          if (message.method === 'initialize') {
+            const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's' } };
+            if (again) exchange.stream({ 'mcp-session-id': 'new' }).result(result);
+            else exchange.result(result, { 'mcp-session-id': 'old' });
+            return true;
+          }
+          if (!again || request.header('mcp-session-id') === 'new') return false;
+          exchange.send(404);
+          return true;
+        },
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+      again = true;
+      const { value, ms } = await timed(() => toolset.call('srv__echo', { n: 1 }));
+
+      expect(value).toBe('{"n":1}');
+      expect(ms).toBeLessThan(3000);
+    });
+
+    it('is opened anew by the next call when the first one is given up meanwhile', async () => {
+      let deaf = false;
+      const server = await sessionServer({
+        before: ({ message }) => deaf && message.method === 'notifications/initialized',
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+      deaf = true;
+      server.expire();
+      const controller = new AbortController();
+      const pending = rejection(toolset.call('srv__echo', {}, { signal: controller.signal }));
+      await server.waitFor('notifications/initialized', 2);
+      controller.abort();
+      await pending;
+      deaf = false;
+
+      await expect(toolset.call('srv__echo', { n: 1 })).resolves.toBe('{"n":1}');
+      const [call] = server.seen('tools/call').slice(-1);
+      const begun = server.seen('notifications/initialized').map((one) => one.header('mcp-session-id'));
+      expect(begun).toHaveLength(3);
+      expect(call?.header('mcp-session-id')).toBe(begun[2]);
     });
   });
 

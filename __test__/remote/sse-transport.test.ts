@@ -229,6 +229,41 @@ overBoth((stack) => {
       expect(cancelled?.message.params.requestId).toBe(call?.message.id);
     });
 
+    it('closes the request of a call that is given up before the server has taken it', async () => {
+      let left: Promise<void> | undefined;
+      const server = await sseServer({
+        before: (exchange) => {
+          if (exchange.message.method !== 'tools/call') return false;
+          ({ left } = exchange);
+          return true;
+        },
+      });
+      const { toolset } = await connect([sse(server.sseUrl)], over(stack));
+      const controller = new AbortController();
+      const pending = rejection(toolset.call('srv__echo', {}, { signal: controller.signal }));
+      await server.waitFor('tools/call');
+      controller.abort();
+      await pending;
+
+      await left;
+      await mcpError(toolset.call('srv__echo', {}, { timeoutMs: 100 }), 'timeout');
+      await left;
+    });
+
+    it('is not held up by a server that takes no cancellation', async () => {
+      const server = await sseServer({
+        tools: { echo: undefined, never: () => {} },
+        before: ({ message }) => message.method === 'notifications/cancelled',
+      });
+      const { toolset } = await connect([sse(server.sseUrl)], over(stack));
+      await mcpError(toolset.call('srv__never', {}, { timeoutMs: 100 }), 'timeout');
+      await server.waitFor('notifications/cancelled');
+      const { value, ms } = await timed(() => toolset.call('srv__echo', { n: 1 }));
+
+      expect(value).toBe('{"n":1}');
+      expect(ms).toBeLessThan(3000);
+    });
+
     it('brings what the server asks, and takes the answer to the endpoint', async () => {
       const server = await sseServer();
       await connect([sse(server.sseUrl)], over(stack));

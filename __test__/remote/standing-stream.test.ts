@@ -102,6 +102,42 @@ overBoth((stack) => {
       expect(server.seen('GET').length).toBeLessThanOrEqual(5);
     });
 
+    it('is not opened again without a pause, whatever the server asks for', async () => {
+      const server = await sessionServer({
+        before: (exchange) => {
+          if (exchange.request.method !== 'GET') return false;
+          exchange.stream().event({ id: 'e', retry: 0, data: '' }).end();
+          return true;
+        },
+      });
+      await connect([http(server.url)], over(stack));
+      await server.waitFor('GET', 3);
+      const begin = performance.now();
+      const before = server.seen('GET').length;
+      await until('half a second', () => performance.now() - begin > 500);
+
+      // Ten in a second, at most.
+      const often = Math.ceil((performance.now() - begin) / 100);
+      expect(server.seen('GET').length - before).toBeLessThanOrEqual(often + 1);
+    });
+
+    it('on which the server asks more than it takes the answers to is answered in part', async () => {
+      const server = await sessionServer({
+        get: 'stream',
+        before: ({ message }) => message.result !== undefined,
+      });
+      const { toolset, of } = await connect([http(server.url)], over(stack));
+      const stream = await server.stream();
+      for (let id = 0; id < 2000; id += 1) stream.message({ id: `ping-${id}`, method: 'ping' });
+      await until('a word about it', () => of('protocol-violation').length > 0);
+
+      await expect(toolset.call('srv__echo', { n: 1 })).resolves.toBe('{"n":1}');
+      expect(of('protocol-violation').map(({ message }) => message)).toEqual([
+        expect.stringMatching(/does not read what is sent to it/),
+      ]);
+      expect(server.connections().open).toBeLessThan(300);
+    });
+
     it('belongs to its session: a new session has a new one', async () => {
       const server = await sessionServer({ get: 'stream' });
       const { toolset } = await connect([http(server.url)], over(stack));

@@ -14,8 +14,8 @@ use crate::protocol::message::{self, Message, Params};
 use crate::protocol::peer::Patience;
 use crate::protocol::revision::Revision;
 use crate::protocol::wire::http::probe::{self, Failure, Probed};
+use crate::transport::http::discover::{DISCOVER, discover};
 use crate::transport::http::endpoint::Endpoint;
-use crate::transport::http::streamable::{DISCOVER, discover};
 
 /// Asks over HTTP; nothing means the session era.
 ///

@@ -47,7 +47,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// What the rules refuse, and what the stack reports. Secrets are out of the text.
-    pub(crate) async fn exchange(&self, ask: Ask<'_>) -> Result<(HttpResponse, Url)> {
+    pub(crate) async fn exchange(&self, ask: &Ask<'_>) -> Result<(HttpResponse, Url)> {
         let mut journey = Journey::new(
             self.configured.url(),
             ask.url.clone(),

@@ -1,43 +1,46 @@
 //! HTTP+SSE, the transport of 2024-11-05: one stream on which everything arrives, and a second address, named by its
 //! first event, to which everything is posted.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use http::{HeaderMap, HeaderValue, Method, header};
+use tokio::sync::{mpsc, watch};
+use tokio_util::task::TaskTracker;
 use url::Url;
 
 use super::endpoint::{Ask, Endpoint};
+use super::events::Cursor;
+use super::exchanges::Exchanges;
+use super::frame::{Barrier, Frame, passed};
 use crate::error::{Error, ErrorCode, Result};
-use crate::guard::headers::Credential;
 use crate::guard::redirect::{Payload, payload_of, same_origin};
 use crate::host::Clock;
 use crate::host::http::Body;
 use crate::limits;
-use crate::protocol::message::{Outgoing, OutgoingKind};
-use crate::protocol::peer::INITIALIZE;
+use crate::protocol::message::{Mirror, Outgoing, OutgoingKind};
+use crate::protocol::peer::Violation;
 use crate::protocol::revision::Revision;
-use crate::protocol::wire::http::{self as rules, Sent, Verdict, judge};
+use crate::protocol::wire::http::{self as rules, Sent, Verdict};
 use crate::protocol::wire::sse::{SseDecoder, SseItem};
 use crate::transport::{Received, Transport};
 
 pub(crate) struct SseTransport {
     wire: Arc<Wire>,
     received: mpsc::Receiver<Received>,
-    exchanges: JoinSet<()>,
-    /// The last post under way: the next one follows it, so that what is sent arrives in order.
-    posts: mpsc::UnboundedSender<Outgoing>,
+    exchanges: Exchanges,
+    /// The posts since the last notification, which the next one comes after: a cancellation must not overtake its call.
+    earlier: TaskTracker,
+    /// Closed once the server took the last notification.
+    barrier: Barrier,
+    /// Something to send was dropped.
+    unsent: bool,
 }
 
 struct Wire {
-    endpoint: Arc<Endpoint>,
-    clock: Arc<dyn Clock>,
-    tell: mpsc::Sender<Received>,
+    frame: Frame,
     /// Where messages are posted.
     target: Url,
-    revision: RwLock<Option<Revision>>,
 }
 
 impl SseTransport {
@@ -46,20 +49,21 @@ impl SseTransport {
     /// # Errors
     /// When there is no stream, or its first event names no address that may be used.
     pub(crate) async fn open(endpoint: Arc<Endpoint>, clock: Arc<dyn Clock>) -> Result<Self> {
-        let mut body = open_stream(&endpoint, &*clock).await?;
-        let mut decoder = SseDecoder::new(endpoint.max_message_bytes);
+        let (frame, received) = Frame::new(endpoint, clock, None);
+        let mut body = open_stream(&frame).await?;
+        let mut decoder = SseDecoder::new(frame.endpoint.max_message_bytes);
         let target = loop {
             match decoder.pop() {
                 Some(SseItem::Event {
                     event: Some(kind),
                     data,
                 }) if kind == "endpoint" => {
-                    break address(&endpoint, &data)?;
+                    break address(&frame.endpoint, &data)?;
                 }
                 Some(_) => {}
                 None => match body.next().await {
                     Some(Ok(chunk)) => decoder.push(&chunk),
-                    Some(Err(error)) => return Err(endpoint.redacted(&error)),
+                    Some(Err(error)) => return Err(frame.endpoint.redacted(&error)),
                     None => {
                         let message = "its stream ended before the `endpoint` event";
                         return Err(Error::new(ErrorCode::ConnectionLost, message));
@@ -67,182 +71,154 @@ impl SseTransport {
                 },
             }
         };
-        let (tell, received) = mpsc::channel(limits::MAX_QUEUED_MESSAGES);
-        // Bounded by the peer, which refuses requests past its own bound.
-        let (posts, queue) = mpsc::unbounded_channel();
-        let wire = Arc::new(Wire {
-            endpoint,
-            clock,
-            tell,
-            target,
-            revision: RwLock::default(),
-        });
-        let mut exchanges = JoinSet::new();
+        let wire = Arc::new(Wire { frame, target });
+        let mut exchanges = Exchanges::new();
         exchanges.spawn(Arc::clone(&wire).listen(body, decoder));
-        exchanges.spawn(Arc::clone(&wire).post_all(queue));
         Ok(Self {
             wire,
             received,
             exchanges,
-            posts,
+            earlier: TaskTracker::new(),
+            barrier: None,
+            unsent: false,
         })
+    }
+
+    fn request(&mut self, id: u64, method: &'static str, mirror: Mirror, text: String) {
+        let wire = Arc::clone(&self.wire);
+        let barrier = self.barrier.clone();
+        let post = async move {
+            wire.soon(passed(barrier)).await;
+            if let Err(error) = wire.post(payload_of(method), &mirror, &text).await {
+                wire.frame.hand_over(Received::Failed { id, error }).await;
+            }
+        };
+        self.exchanges.request(id, self.earlier.track_future(post));
+    }
+
+    fn notify(&mut self, text: String) {
+        let wire = Arc::clone(&self.wire);
+        let barrier = self.barrier.clone();
+        let earlier = std::mem::take(&mut self.earlier);
+        earlier.close();
+        let (done, passed_on) = watch::channel(());
+        let post = async move {
+            wire.soon(async {
+                passed(barrier).await;
+                earlier.wait().await;
+            })
+            .await;
+            wire.frame.post_quietly(&wire.target, &[], &text).await;
+            drop(done);
+        };
+        if self.exchanges.quiet(post, std::future::ready(())) {
+            self.barrier = Some(passed_on);
+        } else {
+            self.unsent = true;
+        }
+    }
+
+    /// What the server asked for is of no order.
+    fn answer(&mut self, text: String) {
+        let wire = Arc::clone(&self.wire);
+        let post = async move { wire.frame.post_quietly(&wire.target, &[], &text).await };
+        self.unsent |= !self.exchanges.quiet(post, std::future::ready(()));
     }
 }
 
 impl Transport for SseTransport {
     fn send(&mut self, outgoing: Outgoing) {
-        // The task that takes it lives as long as this does.
-        drop(self.posts.send(outgoing));
+        let Outgoing { text, kind } = outgoing;
+        match kind {
+            OutgoingKind::Request { id, method, mirror } => self.request(id, method, mirror, text),
+            OutgoingKind::Notification { .. } => self.notify(text),
+            OutgoingKind::Answer => self.answer(text),
+        }
     }
 
     fn is_congested(&self) -> bool {
         false
     }
 
+    fn abandon(&mut self, id: u64) {
+        self.exchanges.abandon(id);
+    }
+
     fn settle(&mut self, revision: Revision) {
-        *self.wire.revision.write().unwrap_or_else(PoisonError::into_inner) = Some(revision);
+        self.wire.frame.settle(revision);
     }
 
     async fn next(&mut self) -> Received {
+        if std::mem::take(&mut self.unsent) {
+            return Received::Violation(Violation::Unsent);
+        }
         match self.received.recv().await {
             Some(received) => received,
+            // The wire holds a sender for as long as this lives.
             None => std::future::pending().await,
         }
     }
 
-    async fn close(mut self) {
+    async fn close(self) {
         self.exchanges.shutdown().await;
     }
 }
 
 impl Wire {
-    async fn listen(self: Arc<Self>, mut body: Body, mut decoder: SseDecoder) {
-        loop {
-            while let Some(item) = decoder.pop() {
-                match item {
-                    SseItem::Event { event, data } if event.as_deref().is_none_or(|kind| kind == "message") => {
-                        self.hand_over(Received::Message(data)).await;
-                    }
-                    SseItem::TooLong { bytes, answers } => self.hand_over(Received::TooLong { bytes, answers }).await,
-                    SseItem::Event { .. } | SseItem::Empty | SseItem::Id(_) | SseItem::Retry(_) => {}
-                }
-            }
-            match body.next().await {
-                Some(Ok(chunk)) => decoder.push(&chunk),
-                Some(Err(_)) | None => break,
-            }
-        }
+    async fn listen(self: Arc<Self>, body: Body, decoder: SseDecoder) {
+        self.frame.drain(body, decoder, None, &mut Cursor::default()).await;
         let error = Error::new(ErrorCode::ConnectionLost, "its event stream ended");
-        self.hand_over(Received::Lost(error)).await;
+        self.frame.hand_over(Received::Lost(error)).await;
     }
 
-    /// Posts in order: each message is taken before the next one is sent. Answers come on the stream.
-    async fn post_all(self: Arc<Self>, mut queue: mpsc::UnboundedReceiver<Outgoing>) {
-        let mut posting = JoinSet::new();
-        while let Some(outgoing) = queue.recv().await {
-            let in_order = !matches!(&outgoing.kind, OutgoingKind::Request { method, .. } if *method != INITIALIZE);
-            let wire = Arc::clone(&self);
-            let post = async move { wire.post(outgoing).await };
-            if in_order {
-                // Not before what it may be about was taken: a cancellation must not overtake its call.
-                let patience = self.clock.sleep_until(self.clock.now() + limits::POST_ORDER_WAIT);
-                tokio::select! {
-                    () = async { while posting.join_next().await.is_some() {} } => {}
-                    () = patience => {}
-                }
-                post.await;
-            } else {
-                posting.spawn(post);
-                while posting.try_join_next().is_some() {}
-            }
-        }
-    }
-
-    async fn post(&self, outgoing: Outgoing) {
-        let (id, payload, bearer) = match outgoing.kind {
-            OutgoingKind::Request { id, method, mirror } => (Some(id), payload_of(method), mirror.bearer),
-            OutgoingKind::Notification { .. } | OutgoingKind::Answer => (None, Payload::OfTheProtocol, None),
+    /// Posts a request. Its answer comes on the stream.
+    async fn post(&self, payload: Payload, mirror: &Mirror, text: &str) -> Result<()> {
+        let credential = self.frame.credential(mirror.bearer.as_deref())?;
+        let ask = Ask {
+            method: Method::POST,
+            url: &self.target,
+            payload,
+            protocol: &self.frame.post_headers(),
+            issued: &[],
+            credential: credential.as_ref(),
+            body: Some(text),
         };
-        let outcome = self.try_post(&outgoing.text, payload, bearer).await;
-        if let (Err(error), Some(id)) = (outcome, id) {
-            self.hand_over(Received::Failed { id, error }).await;
+        let reply = self.frame.exchange(Sent::Notification, &ask).await?;
+        match reply.verdict {
+            Verdict::Accepted => Ok(()),
+            verdict => Err(self.frame.refusal(&verdict, reply.response.status)),
         }
     }
 
-    async fn try_post(&self, text: &str, payload: Payload, bearer: Option<String>) -> Result<()> {
-        let credential = bearer.as_deref().map(Credential::bearer).transpose()?;
-        if let Some(token) = &bearer {
-            self.endpoint.renew_credential(token)?;
+    /// Waits for what has to come first, but for no longer than a moment: a server may keep it waiting for ever.
+    async fn soon(&self, first: impl Future<Output = ()>) {
+        let clock = &self.frame.clock;
+        let patience = clock.sleep_until(clock.now() + limits::POST_ORDER_WAIT);
+        tokio::select! {
+            () = first => {}
+            () = patience => {}
         }
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static(rules::ACCEPT_REPLY));
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(rules::CONTENT_TYPE));
-        if let Some(revision) = *self.revision.read().unwrap_or_else(PoisonError::into_inner) {
-            headers.insert(
-                HeaderName::from_static(rules::PROTOCOL_VERSION),
-                rules::protocol_version(revision),
-            );
-        }
-        loop {
-            let ask = Ask {
-                method: Method::POST,
-                url: &self.target,
-                payload,
-                protocol: &headers,
-                issued: &[],
-                credential: credential.as_ref(),
-                body: Some(text),
-            };
-            let (response, _) = self.endpoint.exchange(ask).await?;
-            let status = response.status;
-            return match judge(
-                Sent::Notification,
-                false,
-                status,
-                &response.headers,
-                self.clock.unix_seconds(),
-            ) {
-                Verdict::Accepted => Ok(()),
-                Verdict::RetryAfter(_, wait) => {
-                    let wait = wait.clamp(limits::SHORTEST_RETRY, limits::LONGEST_WAIT);
-                    self.clock.sleep_until(self.clock.now() + wait).await;
-                    continue;
-                }
-                Verdict::Unauthorized => Err(unauthorized("rejected authorization (HTTP 401)")),
-                Verdict::Forbidden => Err(unauthorized("denied access (HTTP 403)")),
-                _ => Err(Error::new(
-                    ErrorCode::InvalidResponse,
-                    format!("it answered with HTTP {}", status.as_u16()),
-                )),
-            };
-        }
-    }
-
-    async fn hand_over(&self, received: Received) {
-        drop(self.tell.send(received).await);
     }
 }
 
-async fn open_stream(endpoint: &Endpoint, clock: &dyn Clock) -> Result<Body> {
+async fn open_stream(frame: &Frame) -> Result<Body> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ACCEPT, HeaderValue::from_static(rules::ACCEPT_STREAM));
     let ask = Ask {
         method: Method::GET,
-        url: endpoint.configured.url(),
+        url: frame.endpoint.configured.url(),
         payload: Payload::OfTheProtocol,
         protocol: &headers,
         issued: &[],
         credential: None,
         body: None,
     };
-    let (response, _) = endpoint.exchange(ask).await?;
-    let status = response.status;
-    match judge(Sent::Stream, false, status, &response.headers, clock.unix_seconds()) {
-        Verdict::EventStream => Ok(response.body),
-        Verdict::Unauthorized => Err(unauthorized("rejected authorization (HTTP 401)")),
-        Verdict::Forbidden => Err(unauthorized("denied access (HTTP 403)")),
+    let reply = frame.exchange(Sent::Stream, &ask).await?;
+    match reply.verdict {
+        Verdict::EventStream => Ok(reply.response.body),
+        verdict @ (Verdict::Unauthorized | Verdict::Forbidden) => Err(frame.refusal(&verdict, reply.response.status)),
         _ => {
-            let message = format!("it offers no event stream (HTTP {})", status.as_u16());
+            let message = format!("it offers no event stream (HTTP {})", reply.response.status.as_u16());
             Err(Error::new(ErrorCode::InvalidResponse, message))
         }
     }
@@ -263,8 +239,4 @@ fn address(endpoint: &Endpoint, named: &str) -> Result<Url> {
     }
     endpoint.allowed.check(&target)?;
     Ok(target)
-}
-
-fn unauthorized(what: &str) -> Error {
-    Error::new(ErrorCode::Unauthorized, format!("it {what}"))
 }

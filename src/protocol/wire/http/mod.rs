@@ -22,6 +22,14 @@ pub(crate) const ACCEPT_STREAM: &str = "text/event-stream";
 /// `Content-Type` of everything that is posted, with no parameter: there are servers that compare it as a string.
 pub(crate) const CONTENT_TYPE: &str = "application/json";
 
+/// The headers of everything that is posted, but for those that depend on the connection.
+pub(crate) fn post_headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT_REPLY));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    headers
+}
+
 // Names of headers, in the spelling of the `http` crate.
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
