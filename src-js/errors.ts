@@ -46,3 +46,20 @@ export class AbortError extends Error {
     super(message, { cause: reason });
   }
 }
+
+/** A handler asked its client for something that the client cannot do. */
+export class MissingCapabilityError extends Error {
+  override readonly name = 'MissingCapabilityError';
+  /** What the client would have to declare, in the form of its capabilities. */
+  readonly requiredCapabilities: Readonly<Record<string, unknown>>;
+
+  constructor(requiredCapabilities: Readonly<Record<string, unknown>>, message?: string) {
+    super(message ?? `the client lacks the capability ${Object.keys(requiredCapabilities).join(', ')}`);
+    this.requiredCapabilities = requiredCapabilities;
+  }
+}
+
+/** Nothing throws this any more; it is here for code that asks for it by name. */
+export class NotImplementedError extends Error {
+  override readonly name = 'NotImplementedError';
+}

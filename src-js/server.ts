@@ -1,4 +1,74 @@
 // The entry of the server half.
 
-export { McpError } from './errors.js';
+export {
+  adaptHarnessArtifacts,
+  adaptHarnessPrompts,
+  adaptHarnessTools,
+  adaptSandboxFiles,
+  refreshArtifactCache,
+  refreshSandboxCache,
+} from './server/adapters.js';
+export { McpRuntime } from './server/mcp-runtime.js';
+export { createMcpServer, MCPServer } from './server/mcp-server.js';
+export {
+  EXTENSION_MIME_TYPES,
+  FALLBACK_MIME_TYPE,
+  isTextMimeType,
+  mimeTypeFromPath,
+  resolveMimeType,
+} from './server/mime.js';
+export { projectToolDefinitionToMCP } from './server/projection.js';
+export { ADAPTER_RESOURCE_CACHE_MAX_KEYS, ADAPTER_RESOURCE_CACHE_TTL_MS } from './server/snapshots.js';
+export { createPluggableStdioTransport } from './server/transports.js';
+export { McpError, MissingCapabilityError, NotImplementedError } from './errors.js';
 export type { McpErrorCode } from './errors.js';
+export type {
+  AdapterOptions,
+  ApprovalQuery,
+  ArgumentValidation,
+  ArtifactLike,
+  AuthInfo,
+  Caller,
+  ElicitRequest,
+  HandlerContext,
+  HarnessToolExecutor,
+  HostContent,
+  JsonSchema,
+  LogLevel,
+  MCPCompletion,
+  MCPPrompt,
+  MCPPromptArgument,
+  MCPPromptProvider,
+  McpPromptRegistration,
+  McpRegistration,
+  MCPResource,
+  MCPResourceContent,
+  MCPResourceProvider,
+  McpResourceRegistration,
+  MCPResourceTemplate,
+  MCPServerConfig,
+  MCPToolContext,
+  MCPToolDefinition,
+  McpToolRegistration,
+  MCPToolResult,
+  MCPTransport,
+  MimeTypeResolver,
+  MimeTypeSubject,
+  PromptLike,
+  PromptResult,
+  ProviderContext,
+  ProviderOptions,
+  QuestionOptions,
+  RegisteredSession,
+  RegisterOptions,
+  RuntimeLike,
+  SandboxEntryLike,
+  ServerLogger,
+  ServerStats,
+  StandardSchema,
+  StartOptions,
+  StdioTransportOptions,
+  ToolLike,
+  ToolLikeContext,
+  VisibleTo,
+} from './types/server.js';

@@ -319,6 +319,15 @@ pub(crate) const CHARS_PER_TOKEN: usize = 4;
 /// of 200,000 (seed, "Disclosure budget").
 pub(crate) const DEFAULT_DISCLOSURE_BUDGET_TOKENS: u32 = 20_000;
 
+// Server: what hosts bring along.
+
+/// How many tools of one runtime are projected (server specification, section 2).
+pub(crate) const DEFAULT_PROJECTED_TOOLS: u32 = 100;
+/// How long a listing of a host's artifacts or files is used again, in milliseconds (seed, "Resource and prompt projectors").
+pub(crate) const ADAPTER_RESOURCE_CACHE_TTL_MS: u32 = 5_000;
+/// How many such listings are kept of one runtime (seed, "Resource and prompt projectors").
+pub(crate) const ADAPTER_RESOURCE_CACHE_MAX_KEYS: u32 = 256;
+
 // Runtime.
 
 /// How many threads serve all connections of the process, at most.

@@ -15,6 +15,7 @@ pub(crate) mod jobs;
 pub(crate) mod lifecycle;
 pub(crate) mod listen;
 pub(crate) mod lists;
+pub(crate) mod mime;
 pub(crate) mod options;
 pub(crate) mod questions;
 pub(crate) mod random;

@@ -1,0 +1,229 @@
+// What the core asks of the program: jobs, each answered once. A job that throws is logged under a reference, by which its
+// client and its operator can speak of it.
+
+import { describe } from '../describe.js';
+import { MissingCapabilityError } from '../errors.js';
+import { toError, unwrap } from '../native.js';
+import type { MCPServerConfig, ServerLogger } from '../types/server.js';
+import { isHost } from './check.js';
+import { type OpenQuestion, Run, type Wire } from './context.js';
+import { listed, listedOf } from './entries.js';
+import { inspectThrown, log } from './log.js';
+import type { NativeAnswer, NativeJob, NativeServer } from './native-server.js';
+import { Outbox } from './outbox.js';
+import { complete, promptShelf, renderPrompt } from './prompts.js';
+import type { Registry } from './registry.js';
+import { isThere, readResource, resourceShelf } from './resources.js';
+import type { Outcome } from './results.js';
+import type { Runtimes } from './runtimes.js';
+import type { Tools } from './tools.js';
+
+type Answer = Omit<NativeAnswer, 'id'>;
+
+/** What jobs are done with. */
+export interface Workshop {
+  readonly native: NativeServer;
+  readonly registry: Registry;
+  readonly runtimes: Runtimes;
+  readonly tools: Tools;
+  readonly logger: ServerLogger;
+  readonly resolveRuntime: MCPServerConfig['resolveRuntime'];
+}
+
+export class Jobs {
+  readonly #shop: Workshop;
+  readonly #outbox: Outbox;
+  readonly #runs = new Map<number, Run>();
+  readonly #questions = new Map<number, OpenQuestion>();
+  /** Runtimes that a hook gave, by the job that they answered, until its request is over. */
+  readonly #routed = new Map<number, number>();
+  readonly #wire: Wire;
+  #lastQuestion = 0;
+
+  constructor(shop: Workshop) {
+    this.#shop = shop;
+    this.#outbox = new Outbox(shop.native);
+    const { native } = shop;
+    this.#wire = {
+      progress: (run, done, total, message) => native.progress(run.id, done, total, message),
+      log: (run, level, data) => void unwrap(native.log(run.id, level, data)),
+      closeStream: (run, retryMs) => native.closeStream(run.id, retryMs),
+      ask: (run, question) => this.#ask(run, question),
+    };
+  }
+
+  /** Takes a job that wants an answer, or word of one; gives whether it was any of these. */
+  take(job: NativeJob): boolean {
+    const id = job.id ?? 0;
+    switch (job.kind) {
+      case 'abort':
+        this.#abort(id, job.text ?? 'closed');
+        return true;
+      case 'answered':
+        this.#answered(id, job);
+        return true;
+      case 'released':
+        this.#release(id);
+        return true;
+      case 'warn':
+        log(this.#shop.logger, 'warn', job.text ?? '');
+        return true;
+      default: {
+        const work = WORK.get(job.kind);
+        if (work === undefined) return false;
+        void this.#perform(id, job, work);
+        return true;
+      }
+    }
+  }
+
+  /** What is to be said of something that was thrown, which is logged here. */
+  thrown(what: string, error: unknown): Answer {
+    if (error instanceof MissingCapabilityError) {
+      return { kind: 'missing-capability', text: JSON.stringify(error.requiredCapabilities) };
+    }
+    const reference = unwrap(this.#shop.native.reference()) ?? '';
+    log(this.#shop.logger, 'error', `${what} failed (ref ${reference}): ${inspectThrown(error)}`);
+    return { kind: 'thrown', text: describe(error), reference };
+  }
+
+  async #perform(id: number, job: NativeJob, work: Work): Promise<void> {
+    const { runtime, caller, answers } = job;
+    const run = new Run(
+      {
+        id,
+        runtime: runtime === undefined ? undefined : this.#shop.runtimes.get(runtime),
+        caller: caller ?? '{}',
+        answers,
+      },
+      this.#wire,
+    );
+    this.#runs.set(id, run);
+    let answer: Answer;
+    try {
+      answer = await work(this.#shop, job, run);
+    } catch (error) {
+      answer = this.thrown(nameOf(job), error);
+    }
+    // A later run took over, and nobody asks for this one.
+    if (!this.#runs.delete(id)) return;
+    run.forgetQuestions();
+    if (answer.kind === 'runtime' && answer.runtime !== undefined) this.#routed.set(id, answer.runtime);
+    // Nobody will be routed to it.
+    if (run.isAborted) this.#release(id);
+    this.#outbox.answer({ id, ...answer });
+  }
+
+  #abort(id: number, reason: string): void {
+    const run = this.#runs.get(id);
+    if (reason === 'asked') this.#runs.delete(id);
+    this.#outbox.drop(id);
+    this.#release(id);
+    run?.abort(reason);
+  }
+
+  #ask(run: Run, question: OpenQuestion): void {
+    const id = ++this.#lastQuestion;
+    const { key, method, params } = question;
+    this.#questions.set(id, question);
+    question.forget = () => this.#questions.delete(id);
+    this.#outbox.ask(run.id, { id, key, method, params });
+  }
+
+  #answered(id: number, job: NativeJob): void {
+    const question = this.#questions.get(id);
+    if (question === undefined) return;
+    question.forget?.();
+    if (job.failure != null) question.reject(toError(job.failure));
+    else question.resolve(JSON.parse(job.text ?? 'null'));
+  }
+
+  #release(id: number): void {
+    const runtime = this.#routed.get(id);
+    this.#routed.delete(id);
+    if (runtime !== undefined) this.#shop.runtimes.letGo(runtime);
+  }
+}
+
+type Work = (shop: Workshop, job: NativeJob, run: Run) => Promise<Answer>;
+
+const WORK = new Map<string, Work>([
+  ['resolve', resolve],
+  ['list-tools', async ({ tools }, _job, run) => value(await tools.list(run.runtime), true)],
+  [
+    'list-resources',
+    async ({ registry, logger }, _job, run) => {
+      const { text, cacheable } = await listed(resourceShelf(registry), run, warning(logger));
+      return value(text, cacheable);
+    },
+  ],
+  [
+    'list-templates',
+    async ({ registry }, _job, run) => {
+      const { text, cacheable } = await listedOf([...registry.templates.values()], run);
+      return value(text, cacheable);
+    },
+  ],
+  [
+    'list-prompts',
+    async ({ registry, logger }, _job, run) => {
+      const { text, cacheable } = await listed(promptShelf(registry), run, warning(logger));
+      return value(text, cacheable);
+    },
+  ],
+  ['call', async ({ tools }, job, run) => crossing(await tools.call(job.name ?? '', job.text ?? '{}', run))],
+  [
+    'read',
+    async ({ registry, logger }, job, run) => {
+      const contents = await readResource(registry, job.name ?? '', job.text, run, warning(logger));
+      return contents === undefined ? NOTHING : { kind: 'contents', contents };
+    },
+  ],
+  [
+    'visible',
+    async ({ registry, logger }, job, run) =>
+      value(String(await isThere(registry, job.name ?? '', job.text, run, warning(logger)))),
+  ],
+  [
+    'prompt',
+    async ({ registry, logger }, job, run) => {
+      const rendered = await renderPrompt(registry, job.name ?? '', job.text, run, warning(logger));
+      if (rendered === undefined) return NOTHING;
+      return 'invalid' in rendered ? { kind: 'invalid', text: rendered.invalid } : value(rendered.text);
+    },
+  ],
+  [
+    'complete',
+    async ({ registry, logger }, job, run) => {
+      const values = await complete(registry, job.text, run, warning(logger));
+      return values === undefined ? NOTHING : value(JSON.stringify(values));
+    },
+  ],
+]);
+
+const NOTHING: Answer = { kind: 'nothing' };
+
+async function resolve({ runtimes, resolveRuntime }: Workshop, _job: NativeJob, run: Run): Promise<Answer> {
+  const { connectionId, tenantId, sessionId } = run.caller;
+  const runtime: unknown = await resolveRuntime?.({ connectionId, tenantId, sessionId });
+  if (runtime == null) return NOTHING;
+  if (!isHost(runtime)) throw new TypeError('resolveRuntime gave neither a runtime nor nothing');
+  return { kind: 'runtime', runtime: runtimes.hold(runtime) };
+}
+
+function crossing(outcome: Outcome): Answer {
+  return outcome.kind === 'nothing' ? NOTHING : { kind: outcome.kind, text: outcome.text };
+}
+
+function value(text: string, cacheable?: boolean): Answer {
+  return { kind: 'value', text, ...(cacheable === undefined ? {} : { cacheable }) };
+}
+
+function warning(logger: ServerLogger): (message: string) => void {
+  return (message) => log(logger, 'warn', message);
+}
+
+/** In a log. */
+function nameOf({ kind, name }: NativeJob): string {
+  return name === undefined ? kind : `${kind} ${JSON.stringify(name)}`;
+}
