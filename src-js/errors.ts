@@ -59,6 +59,15 @@ export class MissingCapabilityError extends Error {
   }
 }
 
+/** The error, if it is one. Anything can be thrown, and some of it throws again when it is looked at. */
+export function missingCapability(thrown: unknown): MissingCapabilityError | undefined {
+  try {
+    return thrown instanceof MissingCapabilityError ? thrown : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Nothing throws this any more; it is here for code that asks for it by name. */
 export class NotImplementedError extends Error {
   override readonly name = 'NotImplementedError';

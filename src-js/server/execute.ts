@@ -2,7 +2,7 @@
 // rules of native execution fail closed: whatever is not plainly in order refuses, and then nothing has run.
 
 import type { Method } from './check.js';
-import { later } from './native-server.js';
+import { native } from '../native.js';
 import type {
   ApprovalQuery,
   ArgumentValidation,
@@ -121,7 +121,7 @@ function isSet(value: unknown): boolean {
 /** Why arguments do not fit a schema; nothing where they do. Both are JSON texts. */
 export function argumentProblem(schema: string, args: string, mode: ArgumentValidation): string | undefined {
   if (mode === 'none') return undefined;
-  return later.nativeValidateArguments(schema, args, mode === 'full').failure?.message;
+  return native.nativeValidateArguments(schema, args, mode === 'full').failure?.message;
 }
 
 export function parse(args: string): Record<string, unknown> {

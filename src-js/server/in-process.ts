@@ -3,14 +3,13 @@
 import { onAbort } from '../cancel.js';
 import { assertSignal } from '../client/options.js';
 import { describe } from '../describe.js';
-import { MissingCapabilityError } from '../errors.js';
-import { unwrap } from '../native.js';
-import { later } from './native-server.js';
+import { missingCapability } from '../errors.js';
+import { native, unwrap } from '../native.js';
 import type { MCPToolResult, RuntimeLike } from '../types/server.js';
 import { isObject } from './check.js';
 import { Run, type Wire } from './context.js';
 import { argumentProblem } from './execute.js';
-import type { NativeServer } from './native-server.js';
+import type { NativeServer } from '../../native/binding.cjs';
 import type { Outcome } from './results.js';
 import type { Target, Tools } from './tools.js';
 
@@ -54,7 +53,7 @@ async function find(call: InProcessCall, args: string, run: Run): Promise<MCPToo
     const target = await call.tools.find(name, run);
     if (target === undefined) {
       if (runtime === undefined) return failed('No runtime bound');
-      return { ...failed(`Unknown tool: ${JSON.stringify(name)}`), code: later.NATIVE_INVALID_PARAMS };
+      return { ...failed(`Unknown tool: ${JSON.stringify(name)}`), code: native.NATIVE_INVALID_PARAMS };
     }
     const problem = argumentProblem(target.schema, args, target.validate);
     if (problem !== undefined) return failed(problem);
@@ -98,8 +97,9 @@ function failed(error: string): MCPToolResult & { success: false } {
 }
 
 function failure(error: unknown, call: InProcessCall): MCPToolResult {
-  if (error instanceof MissingCapabilityError) {
-    return { ...failed(error.message), code: later.NATIVE_MISSING_CLIENT_CAPABILITY };
+  const lacking = missingCapability(error);
+  if (lacking !== undefined) {
+    return { ...failed(lacking.message), code: native.NATIVE_MISSING_CLIENT_CAPABILITY };
   }
   call.thrown(error);
   return failed(describe(error));

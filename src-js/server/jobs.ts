@@ -2,14 +2,14 @@
 // client and its operator can speak of it.
 
 import { describe } from '../describe.js';
-import { MissingCapabilityError } from '../errors.js';
-import { toError, unwrap } from '../native.js';
+import { missingCapability } from '../errors.js';
+import { native, toError, unwrap } from '../native.js';
 import type { MCPServerConfig, ServerLogger } from '../types/server.js';
 import { isHost } from './check.js';
 import { type OpenQuestion, Run, type Wire } from './context.js';
 import { listed, listedOf } from './entries.js';
 import { inspectThrown, log } from './log.js';
-import type { NativeAnswer, NativeJob, NativeServer } from './native-server.js';
+import type { NativeAnswer, NativeJob, NativeServer } from '../../native/binding.cjs';
 import { Outbox } from './outbox.js';
 import { complete, promptShelf, renderPrompt } from './prompts.js';
 import type { Registry } from './registry.js';
@@ -43,11 +43,11 @@ export class Jobs {
   constructor(shop: Workshop) {
     this.#shop = shop;
     this.#outbox = new Outbox(shop.native);
-    const { native } = shop;
+    const core = shop.native;
     this.#wire = {
-      progress: (run, done, total, message) => native.progress(run.id, done, total, message),
-      log: (run, level, data) => void unwrap(native.log(run.id, level, data)),
-      closeStream: (run, retryMs) => native.closeStream(run.id, retryMs),
+      progress: (run, done, total, message) => core.progress(run.id, done, total, message),
+      log: (run, level, data) => void unwrap(core.log(run.id, level, data)),
+      closeStream: (run, retryMs) => core.closeStream(run.id, retryMs),
       ask: (run, question) => this.#ask(run, question),
     };
   }
@@ -79,10 +79,11 @@ export class Jobs {
 
   /** What is to be said of something that was thrown, which is logged here. */
   thrown(what: string, error: unknown): Answer {
-    if (error instanceof MissingCapabilityError) {
-      return { kind: 'missing-capability', text: JSON.stringify(error.requiredCapabilities) };
+    const lacking = missingCapability(error);
+    if (lacking !== undefined) {
+      return { kind: 'missing-capability', text: JSON.stringify(lacking.requiredCapabilities) };
     }
-    const reference = unwrap(this.#shop.native.reference()) ?? '';
+    const reference = unwrap(native.nativeReference()) ?? '';
     log(this.#shop.logger, 'error', `${what} failed (ref ${reference}): ${inspectThrown(error)}`);
     return { kind: 'thrown', text: describe(error), reference };
   }

@@ -20,7 +20,7 @@ export const stderrLogger: ServerLogger = {
 export function log(logger: ServerLogger, level: Level, message: string): void {
   try {
     const logged: unknown = logger[level](message);
-    // A logger that writes somewhere slow may fail later.
+    // A logger that writes somewhere slow may fail native.
     if (logged instanceof Promise) logged.catch(() => {});
   } catch {
     // Who logs cannot be told that logging fails.

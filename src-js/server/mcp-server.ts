@@ -1,6 +1,6 @@
 // `MCPServer`: what is registered, and a life from `start` to `stop`. Everything on the wire is the core's.
 
-import { toError } from '../native.js';
+import { native, toError } from '../native.js';
 import type {
   HarnessToolExecutor,
   MCPCompletion,
@@ -25,7 +25,7 @@ import { readConfig } from './config.js';
 import { callInProcess } from './in-process.js';
 import { Jobs } from './jobs.js';
 import { log } from './log.js';
-import { type NativeJob, type NativeServer, later } from './native-server.js';
+import type { NativeJob, NativeServer } from '../../native/binding.cjs';
 import { Registry, promptEntry, provider, resourceEntry, templateEntry, toolEntry } from './registry.js';
 import { Runtimes } from './runtimes.js';
 import { Tools } from './tools.js';
@@ -80,7 +80,7 @@ export class MCPServer {
    */
   constructor(config: MCPServerConfig = {}, executor?: HarnessToolExecutor) {
     const settings = readConfig(config, executor);
-    const core = new later.NativeServer(MCPServer.#mailbox(this));
+    const core = new native.NativeServer(MCPServer.#mailbox(this));
     unwrapOption(core.configure(settings.data, settings.secret));
     this.#native = core;
     this.#settings = settings;

@@ -1,13 +1,13 @@
 // MIME types by file extension. The table is the core's.
 
-import { later } from './native-server.js';
+import { native } from '../native.js';
 import type { MimeTypeResolver, MimeTypeSubject } from '../types/server.js';
 
 /** The MIME type of each known file extension: in lower case, without its dot. Frozen, and without a prototype. */
-export const EXTENSION_MIME_TYPES: Readonly<Record<string, string>> = readTable(later.nativeMimeTypes());
+export const EXTENSION_MIME_TYPES: Readonly<Record<string, string>> = readTable(native.nativeMimeTypes());
 
 /** What is said of a file of which nothing is known: `application/octet-stream`. */
-export const FALLBACK_MIME_TYPE: string = later.NATIVE_FALLBACK_MIME_TYPE;
+export const FALLBACK_MIME_TYPE: string = native.NATIVE_FALLBACK_MIME_TYPE;
 
 /**
  * The MIME type that the extension of a path stands for; nothing where it has none, or one that is not known.

@@ -1,7 +1,7 @@
 // What goes to the core is collected and handed over once per turn of the event loop: answers, and the questions that a
 // handler opened together.
 
-import type { NativeAnswer, NativeQuestion, NativeServer } from './native-server.js';
+import type { NativeAnswer, NativeQuestion, NativeServer } from '../../native/binding.cjs';
 
 type Core = Pick<NativeServer, 'answer' | 'ask'>;
 

@@ -1,7 +1,7 @@
 // From the tools of a host to those on the wire. Of what a host puts on a tool only name, description and input schema are
 // shown; the tool itself is kept beside them, so that it can be run with all it has.
 
-import { later } from './native-server.js';
+import { native } from '../native.js';
 import { describe } from '../describe.js';
 import type { MCPToolDefinition, RuntimeLike, ToolLike } from '../types/server.js';
 import { type Bag, assertName, encodeData, isHost } from './check.js';
@@ -18,7 +18,7 @@ export interface Projected {
 
 export type Projection = ReadonlyMap<string, Projected>;
 
-export const DEFAULT_MAX_TOOLS: number = later.NATIVE_DEFAULT_PROJECTED_TOOLS;
+export const DEFAULT_MAX_TOOLS: number = native.NATIVE_DEFAULT_PROJECTED_TOOLS;
 
 /**
  * What reaches the wire of a host's tool: its name, description and input schema. The handler only says that it is a

@@ -1,6 +1,6 @@
 // Reading resources: by URI, or by the templates that the core found to match it.
 
-import type { NativeContent } from './native-server.js';
+import type { NativeContent } from '../../native/binding.cjs';
 import { type Bag, isHost, isObject } from './check.js';
 import { type Run, contextOf } from './context.js';
 import { type Shelf, found, isVisible } from './entries.js';

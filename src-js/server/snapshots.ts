@@ -1,14 +1,14 @@
 // Listings of hosts that are used again for a short time. They hang on the runtime, which is not kept by them, and belong
 // to it alone; the store is one for the process.
 
-import { later } from './native-server.js';
+import { native } from '../native.js';
 import type { RuntimeLike } from '../types/server.js';
 
 /** How long a listing of artifacts or files is used again, in milliseconds: 5,000. */
-export const ADAPTER_RESOURCE_CACHE_TTL_MS: number = later.NATIVE_ADAPTER_RESOURCE_CACHE_TTL_MS;
+export const ADAPTER_RESOURCE_CACHE_TTL_MS: number = native.NATIVE_ADAPTER_RESOURCE_CACHE_TTL_MS;
 
 /** How many listings are kept of one runtime: 256. The one that was used least recently goes first. */
-export const ADAPTER_RESOURCE_CACHE_MAX_KEYS: number = later.NATIVE_ADAPTER_RESOURCE_CACHE_MAX_KEYS;
+export const ADAPTER_RESOURCE_CACHE_MAX_KEYS: number = native.NATIVE_ADAPTER_RESOURCE_CACHE_MAX_KEYS;
 
 /** What a listing is for. What is left out of a scope matches everything when listings are dropped. */
 export interface Scope {

@@ -3,7 +3,7 @@
 
 import type { MCPTransport, StdioTransportOptions } from '../types/server.js';
 import { isObject, unwrapOption } from './check.js';
-import { later } from './native-server.js';
+import { native } from '../native.js';
 import { type StdoutGuard, guardStdout } from './stdout-guard.js';
 import { type Sink, Streams } from './streams.js';
 
@@ -65,7 +65,7 @@ class StdioTransport implements Runnable {
       throw new TypeError('output must be a writable stream');
     }
     this.#limits = JSON.stringify(limits, spell);
-    unwrapOption(later.nativeCheckStdioLimits(this.#limits));
+    unwrapOption(native.nativeCheckStdioLimits(this.#limits));
     this.#input = input;
     this.#output = output;
   }

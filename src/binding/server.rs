@@ -57,6 +57,8 @@ pub enum NativeJobKind {
     Visible,
     /// The job `id` needs no answer any more; `text` says why.
     Abort,
+    /// The request is over that the job `id` named a runtime for.
+    Released,
     /// The question `id` was answered: `text` is the JSON text of the result, or `failure`.
     Answered,
     /// The facade's own request `id` ended, with `text` or `failure`.
@@ -199,20 +201,14 @@ struct Given {
 #[napi]
 impl NativeServer {
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env, deliver: Function<'_, FnArgs<(Vec<NativeJob>,)>, ()>) -> napi::Result<Self> {
-        let running: Arc<Mutex<Option<Running>>> = Arc::default();
-        let hook = env.add_env_cleanup_hook(Arc::clone(&running), |running| {
-            if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
-                running.stop.cancel();
-            }
-        })?;
+    pub fn new(deliver: Function<'_, FnArgs<(Vec<NativeJob>,)>, ()>) -> napi::Result<Self> {
         Ok(Self {
             mailbox: Arc::new(Mailbox::new(&deliver)?),
             runtime: runtime::handle()?,
             server: OnceLock::new(),
-            running,
+            running: Arc::default(),
             keep_alive: None,
-            hook: Some(hook),
+            hook: None,
         })
     }
 
@@ -364,6 +360,13 @@ impl NativeServer {
     #[napi]
     pub fn start_stdio(&mut self, env: Env, id: i64, own: bool, limits: String) -> napi::Result<()> {
         self.keep_alive = Some(KeepAlive::new(env)?);
+        if self.hook.is_none() {
+            self.hook = Some(env.add_env_cleanup_hook(Arc::clone(&self.running), |running| {
+                if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
+                    running.stop.cancel();
+                }
+            })?);
+        }
         let started = self.begin_stdio(own, &limits);
         self.mailbox.answer(NativeJob::done(id, started.map(|()| None)));
         Ok(())
@@ -441,15 +444,9 @@ impl NativeServer {
         }
     }
 
-    /// What runs has ended: the process may end too.
+    /// What runs has ended: lets go of the environment, so that the process may end too.
     #[napi]
-    pub fn release(&mut self) {
-        self.keep_alive = None;
-    }
-
-    /// Lets go of the environment, for good.
-    #[napi]
-    pub fn dispose(&mut self, env: Env) -> napi::Result<()> {
+    pub fn release(&mut self, env: Env) -> napi::Result<()> {
         self.keep_alive = None;
         self.hook
             .take()
@@ -615,6 +612,13 @@ impl Application for Program {
             id: Some(job.cast_signed()),
             text: Some(reason.name().to_owned()),
             ..NativeJob::of(NativeJobKind::Abort)
+        });
+    }
+
+    fn released(&self, job: JobId) {
+        self.0.answer(NativeJob {
+            id: Some(job.cast_signed()),
+            ..NativeJob::of(NativeJobKind::Released)
         });
     }
 

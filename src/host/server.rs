@@ -155,6 +155,8 @@ pub(crate) trait Application: Send + Sync {
     fn perform(&self, job: Job);
     /// A job that was not answered yet needs no answer any more.
     fn abandon(&self, job: JobId, reason: Abort);
+    /// The request that a job named a runtime for is over.
+    fn released(&self, job: JobId);
     /// A question was answered: JSON text of the result.
     fn answered(&self, inquiry: u64, outcome: Result<String>);
     /// Something for the log.

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, Weight};
+use super::jobs::Lease;
 use crate::host::Clock;
 use crate::host::server::{Abort, Inquiry};
 use crate::protocol::message::{self, Params};
@@ -35,6 +36,8 @@ pub(crate) struct Exchange {
     answers: OnceLock<String>,
     inquiries: Mutex<Vec<Inquiry>>,
     inquired: Notify,
+    /// What its program keeps for it.
+    leases: Mutex<Vec<Lease>>,
 }
 
 /// From the least severe to the most (RFC 5424).
@@ -104,6 +107,7 @@ impl Exchange {
             answers: OnceLock::new(),
             inquiries: Mutex::default(),
             inquired: Notify::new(),
+            leases: Mutex::default(),
         }
     }
 
@@ -143,6 +147,11 @@ impl Exchange {
     pub(crate) async fn until_given_up(&self) -> Abort {
         self.given_up.cancelled().await;
         self.reason().unwrap_or(Abort::Cancelled)
+    }
+
+    /// Lets go of it when the request is over.
+    pub(crate) fn keep(&self, lease: Lease) {
+        lock(&self.leases).push(lease);
     }
 
     /// Tells its client something that belongs to it.

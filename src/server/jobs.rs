@@ -24,6 +24,18 @@ struct Running {
     _slot: Option<Slot>,
 }
 
+/// A runtime that the program named for one request, and keeps for it. It is let go with the request.
+pub(crate) struct Lease {
+    application: Arc<dyn Application>,
+    id: JobId,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.application.released(self.id);
+    }
+}
+
 /// What is to be done.
 pub(crate) struct Task<'a> {
     pub(crate) kind: JobKind,
@@ -99,6 +111,16 @@ impl Jobs {
     /// What became of a job. One that is not known was settled before.
     pub(crate) fn settle(&self, id: JobId, performed: Performed) {
         let running = self.running().remove(&id);
+        if matches!(performed, Performed::Runtime(_)) {
+            let lease = Lease {
+                application: Arc::clone(&self.application),
+                id,
+            };
+            // Nobody is routed there when it was given up, and then it ends here.
+            if let Some(running) = running.as_ref().filter(|running| running.answer.is_some()) {
+                running.exchange.keep(lease);
+            }
+        }
         if let Some(answer) = running.and_then(|running| running.answer) {
             // Nobody listens when it was given up just now.
             drop(answer.send(performed));

@@ -24,6 +24,7 @@ use crate::transport::clock::SystemClock;
 struct Program {
     jobs: Mutex<VecDeque<Job>>,
     abandoned: Mutex<Vec<(JobId, Abort)>>,
+    released: Mutex<Vec<JobId>>,
     answered: Mutex<Vec<(u64, Result<String>)>>,
     warned: Mutex<Vec<String>>,
 }
@@ -35,6 +36,10 @@ impl Application for Program {
 
     fn abandon(&self, job: JobId, reason: Abort) {
         self.abandoned.lock().unwrap().push((job, reason));
+    }
+
+    fn released(&self, job: JobId) {
+        self.released.lock().unwrap().push(job);
     }
 
     fn answered(&self, inquiry: u64, outcome: Result<String>) {
@@ -188,6 +193,32 @@ fn stateless(id: u64, method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{separator}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
     )
+}
+
+#[tokio::test]
+async fn what_the_hook_named_is_kept_until_its_request_is_over() {
+    let stage = Stage::with(r#"{"hasHook":true}"#, ServerLimits::default(), true);
+    let call = stateless(1, "tools/call", r#""name":"echo","arguments":{"text":"a"}"#);
+    let kept = |job: &Job| {
+        assert!(stage.program.released.lock().unwrap().is_empty());
+        match job.kind {
+            JobKind::Resolve => Performed::Runtime(7),
+            _ => {
+                assert_eq!(job.runtime, Some(7));
+                echo(job)
+            }
+        }
+    };
+    stage.ask(&call, kept).await;
+    assert_eq!(stage.program.released.lock().unwrap().len(), 1);
+
+    // The request is gone before the hook has answered.
+    let mut pending = stage.later(&call);
+    assert!(futures_util::poll!(&mut pending).is_pending());
+    let job = stage.job().unwrap();
+    drop(pending);
+    stage.server.settle(job.id, Performed::Runtime(8));
+    assert_eq!(stage.program.released.lock().unwrap().last(), Some(&job.id));
 }
 
 #[tokio::test]
