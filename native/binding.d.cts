@@ -63,10 +63,8 @@ export declare class NativeServer {
   written(ok: boolean): void
   /** Stops what runs; its end is told by `ended`. */
   stop(): void
-  /** What runs has ended: the process may end too. */
+  /** What runs has ended: lets go of the environment, so that the process may end too. */
   release(): void
-  /** Lets go of the environment, for good. */
-  dispose(): void
   /** JSON text. */
   stats(): string
 }
@@ -130,9 +128,23 @@ export declare class NativeToolset {
   release(): void
 }
 
+export declare const NATIVE_ADAPTER_RESOURCE_CACHE_MAX_KEYS: number
+
+export declare const NATIVE_ADAPTER_RESOURCE_CACHE_TTL_MS: number
+
 export declare const NATIVE_DEFAULT_DISCLOSURE_BUDGET_TOKENS: number
 
+export declare const NATIVE_DEFAULT_PROJECTED_TOOLS: number
+
+export declare const NATIVE_FALLBACK_MIME_TYPE: string
+
+/** The code of JSON-RPC for params that are wrong. */
+export declare const NATIVE_INVALID_PARAMS: number
+
 export declare const NATIVE_MCP_DESCRIBE_TOOL: string
+
+/** The code for what the client cannot do. */
+export declare const NATIVE_MISSING_CLIENT_CAPABILITY: number
 
 export interface NativeAnswer {
   id: number
@@ -213,10 +225,13 @@ export interface NativeJob {
 }
 
 /** What the facade is told. The first ones are jobs, to be answered under their `id`. */
-export type NativeJobKind = 'identify' | 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
+export type NativeJobKind = 'identify' | 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'released' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
 
 /** Reads the file at `path`, or else `text`. Ends in `{ servers, diagnostics }`. */
 export declare function nativeLoadConfig(path: string | undefined | null, text: string, env: Record<string, string>, inputs: Record<string, string>, base?: string | undefined | null): NativeReply
+
+/** The known extensions of files and their MIME types: `extension type`, a line each. */
+export declare function nativeMimeTypes(): string
 
 /** A question to the client. */
 export interface NativeQuestion {

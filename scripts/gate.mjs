@@ -31,6 +31,7 @@ await main(async () => {
     ...typedChecks,
     { name: 'npm test', run: () => npmRun('test') },
     { name: 'conformance of the client', run: () => npmRun('run', 'conformance:client') },
+    { name: 'conformance of the server', run: () => npmRun('run', 'conformance:server') },
     ...packageChecks,
   ];
   for (const check of needBuild) {

@@ -17,6 +17,7 @@ export {
   mimeTypeFromPath,
   resolveMimeType,
 } from './server/mime.js';
+export { createSSETransport, createStreamableHttpTransport, createWebSocketTransport } from './server/network.js';
 export { projectToolDefinitionToMCP } from './server/projection.js';
 export { ADAPTER_RESOURCE_CACHE_MAX_KEYS, ADAPTER_RESOURCE_CACHE_TTL_MS } from './server/snapshots.js';
 export { createPluggableStdioTransport } from './server/transports.js';
@@ -33,6 +34,7 @@ export type {
   HandlerContext,
   HarnessToolExecutor,
   HostContent,
+  IdExtractor,
   JsonSchema,
   LogLevel,
   MCPCompletion,
@@ -54,6 +56,8 @@ export type {
   MCPTransport,
   MimeTypeResolver,
   MimeTypeSubject,
+  NetworkRequest,
+  NetworkTransportOptions,
   PromptLike,
   PromptResult,
   ProviderContext,
@@ -65,10 +69,13 @@ export type {
   SandboxEntryLike,
   ServerLogger,
   ServerStats,
+  SSETransportOptions,
   StandardSchema,
   StartOptions,
   StdioTransportOptions,
+  StreamableHttpTransportOptions,
   ToolLike,
   ToolLikeContext,
   VisibleTo,
+  WebSocketTransportOptions,
 } from './types/server.js';

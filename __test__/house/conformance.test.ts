@@ -50,6 +50,10 @@ describe('the lists of the suite', () => {
     expect(requiredScenarios(required)).toEqual(['tools_call', 'auth/basic-cimd', 'auth/dpop']);
   });
 
+  it('give the scenarios of the server', () => {
+    expect(requiredScenarios(required, 'server')).toEqual(['tools-list', 'tasks-lifecycle']);
+  });
+
   it('give every scenario', () => {
     const all =
       'Client scenarios (test against a client):\n  - initialize [2025-06-18,2025-11-25]\n  - auth/dpop [extension]\n';

@@ -28,6 +28,8 @@ export interface Workshop {
   readonly tools: Tools;
   readonly logger: ServerLogger;
   readonly resolveRuntime: MCPServerConfig['resolveRuntime'];
+  /** Says who is behind a request to a port, both JSON text. */
+  readonly identify: (request: string) => Promise<string | undefined>;
 }
 
 export class Jobs {
@@ -149,6 +151,13 @@ export class Jobs {
 type Work = (shop: Workshop, job: NativeJob, run: Run) => Promise<Answer>;
 
 const WORK = new Map<string, Work>([
+  [
+    'identify',
+    async ({ identify }, job) => {
+      const identified = await identify(job.text ?? '{}');
+      return identified === undefined ? NOTHING : value(identified);
+    },
+  ],
   ['resolve', resolve],
   ['list-tools', async ({ tools }, _job, run) => value(await tools.list(run.runtime), true)],
   [

@@ -26,10 +26,11 @@ import { callInProcess } from './in-process.js';
 import { Jobs } from './jobs.js';
 import { log } from './log.js';
 import type { NativeJob, NativeServer } from '../../native/binding.cjs';
+import { networkTransport } from './network.js';
 import { Registry, promptEntry, provider, resourceEntry, templateEntry, toolEntry } from './registry.js';
 import { Runtimes } from './runtimes.js';
 import { Tools } from './tools.js';
-import { BEGIN, END, PULL, type Port, type Runnable, WRITE, isRunnable } from './transports.js';
+import { BEGIN, END, IDENTIFY, PULL, type Port, type Runnable, WRITE, isRunnable } from './transports.js';
 
 /** Servers that the core will speak to again: only those are kept while nobody else holds them. */
 const awake = new Set<MCPServer>();
@@ -93,6 +94,10 @@ export class MCPServer {
       tools: this.#tools,
       logger: settings.logger,
       resolveRuntime: settings.resolveRuntime,
+      identify: async (request) => {
+        const warn = (message: string, error: unknown): void => void this.#jobs.thrown(message, error);
+        return await this.#transport?.[IDENTIFY]?.(request, warn);
+      },
     });
     if (settings.runtime !== undefined) this.#runtimes.hold(settings.runtime);
     this.#offer();
@@ -445,6 +450,11 @@ export class MCPServer {
         const { failure } = await this.#request((id) => this.#native.startStdio(id, own, limits));
         if (failure != null) throw toError(failure);
       },
+      startNetwork: async (options) => {
+        const { text, failure } = await this.#request((id) => this.#native.startNetwork(id, options));
+        if (failure != null) throw toError(failure);
+        return Number(text);
+      },
       input: (bytes) => this.#native.input(bytes),
       inputEnded: () => this.#native.inputEnded(),
       written: () => this.#native.written(true),
@@ -504,6 +514,10 @@ export interface Registrar {
 /** The transport to run; nothing for the form that binds none. */
 function transportOf(given: unknown): Runnable | undefined {
   if (isRunnable(given)) return given;
+  if (isObject(given) && (given['transport'] === 'sse' || given['transport'] === 'websocket')) {
+    const { transport, ...options } = given;
+    return networkTransport(transport as 'sse' | 'websocket', options);
+  }
   if (isObject(given) && given['transport'] === 'stdio') {
     assertBag('the options of start', given, ['transport']);
     return undefined;

@@ -11,6 +11,8 @@ import { type Sink, Streams } from './streams.js';
 export interface Port extends Sink {
   /** Resolves when it runs. `own`: over the process's own descriptors. */
   startStdio(own: boolean, limits: string): Promise<void>;
+  /** Resolves to the number of the port once it listens. */
+  startNetwork(options: string): Promise<number>;
 }
 
 // Only the server runs a transport.
@@ -18,6 +20,7 @@ export const BEGIN: unique symbol = Symbol('begin');
 export const END: unique symbol = Symbol('end');
 export const WRITE: unique symbol = Symbol('write');
 export const PULL: unique symbol = Symbol('pull');
+export const IDENTIFY: unique symbol = Symbol('identify');
 
 /** A transport as its server sees it. */
 export interface Runnable extends MCPTransport {
@@ -27,10 +30,12 @@ export interface Runnable extends MCPTransport {
   [WRITE](text: string): void;
   /** The next chunk is asked for. */
   [PULL](): void;
+  /** Says who is behind a request, both JSON text; where the transport has a way to tell. */
+  [IDENTIFY]?(request: string, warn: (message: string, error: unknown) => void): Promise<string>;
 }
 
 export function isRunnable(transport: unknown): transport is Runnable {
-  return transport instanceof StdioTransport;
+  return isObject(transport) && BEGIN in transport;
 }
 
 /**
@@ -107,7 +112,7 @@ function neverFull(): boolean {
 }
 
 // What JSON would drop or blur is refused by name all the same.
-function spell(_key: string, value: unknown): unknown {
+export function spell(_key: string, value: unknown): unknown {
   const isText = typeof value === 'object' || typeof value === 'string' || typeof value === 'boolean';
   return isText || Number.isFinite(value) ? value : typeof value;
 }

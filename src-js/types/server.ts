@@ -410,14 +410,106 @@ export interface RegisteredSession {
   tenantId?: string;
 }
 
-/** The form of `start` for old code, which binds no transport. */
-export interface StartOptions {
-  transport: 'stdio';
-}
+/** The forms of `start` that make the transport themselves; `stdio` is for old code, and binds none. */
+export type StartOptions =
+  | { transport: 'stdio' }
+  | ({ transport: 'sse' } & SSETransportOptions)
+  | ({ transport: 'websocket' } & WebSocketTransportOptions);
 
 /** Carries a server's messages. Made by one of the package's functions, and run by `start`. */
 export interface MCPTransport {
-  readonly type: 'stdio';
+  readonly type: 'stdio' | 'sse' | 'streamable-http' | 'websocket';
+  /** Of a transport on a port: its number; of port `0`, the one that is bound while it runs. */
+  readonly port?: number;
+}
+
+/** An HTTP request, as the functions of a transport see it. Of headers and query the first value of a name counts. */
+export interface NetworkRequest {
+  readonly method: string;
+  /** The target as it was sent. */
+  readonly url: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly remoteAddress: string;
+  /** What a verifier found out, where the transport has `auth`. */
+  readonly auth?: AuthInfo;
+}
+
+/** Says whose a request is. What is no string, or an empty one, names nobody. */
+export type IdExtractor = (request: NetworkRequest) => Awaitable<string | null | undefined>;
+
+/** What every transport on a port takes. Limits are positive integers, and 0 where that is said. */
+export interface NetworkTransportOptions {
+  /** 0 for any that is free. */
+  port: number;
+  /** The address to listen on; `127.0.0.1` by default. Others need `auth`, tenants, or `allowUnauthenticated`. */
+  host?: string;
+  /** Host names that requests may be sent to, on any port. On a loopback bind its own names by default. */
+  allowedHosts?: string[];
+  /** Origins whose pages may send requests; `*` for all. None by default. */
+  allowedOrigins?: string[];
+  /** Pages that may read the replies as well. */
+  cors?: { origins: string[]; maxAgeSeconds?: number };
+  /** Says whose connection it is; a request that it names nobody for is refused with 401. Makes the server one for many tenants. */
+  tenantIdExtractor?: IdExtractor;
+  /** Says which registered session a connection belongs to. */
+  sessionIdExtractor?: IdExtractor;
+  /** Makes the server one for many tenants; `false` by default. */
+  multiTenant?: boolean;
+  /** Accepts that anybody who can reach the port may call; `false` by default. */
+  allowUnauthenticated?: boolean;
+  /** Certificate chain and private key, both PEM. */
+  tls?: { cert: string; key: string };
+  /** How many may be connected; 10,000 by default. One more is answered 503. */
+  maxConnections?: number;
+  /** How many sessions may be open; 10,000 by default. One more is answered 503. */
+  maxSessions?: number;
+  /** The longest message; 4 MiB by default. A longer one is answered 413. */
+  maxBodyBytes?: number;
+  /** How deep JSON may nest; 128 by default. */
+  maxJsonDepth?: number;
+  /** How many requests of a connection are worked on at the same time; 64 by default. */
+  maxConcurrentRequests?: number;
+  /** How many more may wait; 256 by default. One more is answered "Server busy". */
+  maxQueuedRequests?: number;
+  /** How long a request may take; 60,000 by default, 0 for no limit. */
+  requestTimeoutMs?: number;
+  /** After how long without a message a session is let go; 300,000 by default, 0 for never. */
+  idleTimeoutMs?: number;
+  /** How often a quiet stream shows that it is there; 30,000 by default. */
+  heartbeatIntervalMs?: number;
+  /** How much may wait for a slow reader before it is let go; 1 MiB by default. */
+  maxBufferedBytes?: number;
+  /** How long headers, each gap in a body, and an extractor may take; 10,000 by default. */
+  headerTimeoutMs?: number;
+  /** How long `stop` lets running calls finish; 5,000 by default. */
+  shutdownTimeoutMs?: number;
+}
+
+/** The options of a transport for Streamable HTTP. */
+export interface StreamableHttpTransportOptions extends NetworkTransportOptions {
+  /** `/mcp` by default. */
+  mcpPath?: string;
+}
+
+/** The options of a transport for HTTP+SSE. */
+export interface SSETransportOptions extends NetworkTransportOptions {
+  /** Where the stream is; `/sse` by default. */
+  path?: string;
+  /** Where messages go; `/messages` by default. */
+  messagesPath?: string;
+  /** Whether Streamable HTTP is served as well; `false` by default. */
+  streamableHttp?: boolean;
+  /** Where; `/mcp` by default. */
+  mcpPath?: string;
+}
+
+/** The options of a transport for WebSocket. */
+export interface WebSocketTransportOptions extends NetworkTransportOptions {
+  /** `/ws` by default. */
+  path?: string;
 }
 
 /** The limits of a stdio transport; positive integers, and 0 where that is said. */

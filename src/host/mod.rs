@@ -2,7 +2,6 @@
 //! `binding` and in tests.
 
 pub(crate) mod http;
-#[expect(dead_code, reason = "for the network")]
 pub(crate) mod server;
 
 use std::future::Future;

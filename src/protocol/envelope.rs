@@ -13,7 +13,6 @@ use crate::json::{self, Object};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const PROGRESS_TOKEN: &str = "progressToken";
 
@@ -36,7 +35,6 @@ pub(crate) struct Envelope<'a> {
     /// An object.
     pub(crate) capabilities: &'a RawValue,
     /// An object. A client that says nothing of use about itself is served as well.
-    pub(crate) client_info: Option<&'a RawValue>,
     /// One of the eight names.
     pub(crate) log_level: Option<Cow<'a, str>>,
     /// A string or a whole number.
@@ -82,7 +80,6 @@ pub(crate) fn read<'a>(params: Option<&'a RawValue>, served: &[Revision]) -> Res
     Ok(Envelope {
         revision,
         capabilities,
-        client_info: meta.get(CLIENT_INFO).filter(|info| is_object(info)),
         log_level,
         progress_token,
     })
@@ -148,7 +145,6 @@ mod tests {
         let envelope = read(Some(&params), SERVED).unwrap();
         assert_eq!(envelope.revision, Revision::V2026_07_28);
         assert_eq!(envelope.capabilities.get(), r#"{"elicitation":{}}"#);
-        assert_eq!(envelope.client_info.unwrap().get(), r#"{"name":"c","version":"1"}"#);
         assert_eq!(envelope.log_level.as_deref(), Some("warning"));
         assert_eq!(envelope.progress_token.unwrap().get(), "7");
         assert_eq!(version(Some(&params)).unwrap(), "2026-07-28");
@@ -163,9 +159,7 @@ mod tests {
         ] {
             let params = params(&format!("{MINIMAL}{more}"));
             let envelope = read(Some(&params), SERVED).unwrap();
-            assert!(
-                envelope.client_info.is_none() && envelope.log_level.is_none() && envelope.progress_token.is_none()
-            );
+            assert!(envelope.log_level.is_none() && envelope.progress_token.is_none());
         }
     }
 

@@ -3,12 +3,10 @@
 
 pub(crate) mod codes;
 pub(crate) mod elicitation;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the network"))]
 pub(crate) mod envelope;
 pub(crate) mod handshake;
 pub(crate) mod message;
 pub(crate) mod peer;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the network"))]
 pub(crate) mod request;
 pub(crate) mod request_state;
 pub(crate) mod revision;

@@ -124,7 +124,15 @@ impl Server {
     ) -> Accepted {
         match request::read(text, limits.max_json_depth) {
             Ok(incoming) => self.take(connection, limits, incoming, None),
-            Err(refusal) => Accepted::Now(self.refuse(&refusal)),
+            Err(refusal) => {
+                let answer = self.refuse(&refusal);
+                // Nobody waits for the answer to a notification.
+                if refusal.is_notification {
+                    Accepted::Nothing
+                } else {
+                    Accepted::Now(answer)
+                }
+            }
         }
     }
 
@@ -166,6 +174,7 @@ impl Server {
         for item in items {
             let accepted = match item {
                 Ok(incoming) => self.accept_one(connection, limits, incoming, None),
+                Err(refusal) if refusal.is_notification => Accepted::Nothing,
                 Err(refusal) => Accepted::Now(self.refuse(&refusal)),
             };
             match accepted {
@@ -308,7 +317,6 @@ impl Server {
                 capabilities,
                 log_level,
                 progress_token,
-                client_info: _,
             } = envelope::read(request.params, &self.options().revisions)?;
             return Ok(Origin {
                 id,

@@ -2,6 +2,7 @@
 //! messages travel. Owns the sessions of a port; knows no method of the protocol.
 
 pub(crate) mod body;
+pub(crate) mod gate;
 pub(crate) mod identify;
 pub(crate) mod legacy;
 pub(crate) mod options;

@@ -1,7 +1,5 @@
 //! What a network transport is told when it is made.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
 use crate::guard::server_limits::{Served, ServerLimits};
 use crate::json::{self, Object};
@@ -16,6 +14,8 @@ pub(crate) struct SiteOptions {
     /// Whether the program says who is behind a request.
     pub(crate) identifies: bool,
     pub(crate) is_multi_tenant: bool,
+    /// Whether nobody comes in whom nothing is known of; or that is wanted.
+    pub(crate) is_authenticated: bool,
     pub(crate) tls: Option<Tls>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct GateOptions {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Cors {
-    pub(crate) origins: Arc<[String]>,
+    pub(crate) origins: Vec<String>,
     pub(crate) max_age_seconds: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl SiteOptions {
             Some(cors) => {
                 let cors = Object::parse(cors.get()).ok_or_else(|| Error::invalid_option("cors must be an object"))?;
                 Some(Cors {
-                    origins: strings(&cors, "origins", "cors.origins")?.unwrap_or_default().into(),
+                    origins: strings(&cors, "origins", "cors.origins")?.unwrap_or_default(),
                     max_age_seconds: cors
                         .present("maxAgeSeconds")
                         .map(|age| {
@@ -158,6 +158,9 @@ impl SiteOptions {
                 cors,
             },
             identifies: flag(&options, "identifies")?,
+            is_authenticated: flag(&options, "allowUnauthenticated")?
+                || flag(&options, "isTenantAware")?
+                || options.present("auth").is_some(),
             is_multi_tenant: flag(&options, "multiTenant")? || flag(&options, "isTenantAware")?,
             tls,
         })

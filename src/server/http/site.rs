@@ -10,10 +10,12 @@ use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::gate::Gate;
 use super::options::SiteOptions;
 use super::reply::{HttpReply, Reply, empty};
 use super::sessions::{Session, Streams};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::guard::bind::check_bind;
 use crate::guard::server_limits::ServerLimits;
 use crate::host::Clock;
 use crate::host::server::Abort;
@@ -28,6 +30,7 @@ use crate::transport::listen::{Connected, Manner, Port, Service};
 pub(crate) struct Site {
     server: Arc<Server>,
     options: SiteOptions,
+    gate: Gate,
     clock: Arc<dyn Clock>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     /// What requests without a session share, by whose they are.
@@ -45,10 +48,18 @@ pub(crate) struct Caller {
 
 impl Site {
     /// # Errors
-    /// When the server's own runtime cannot be had with these options.
+    /// `invalid-option` where the server must not be had with these options: a runtime of its own beside tenants, or a host
+    /// that anybody can reach who is not asked who they are.
     pub(crate) fn new(server: Arc<Server>, options: SiteOptions, clock: Arc<dyn Clock>) -> Result<Self> {
+        if options.is_multi_tenant && server.offer().runtime.is_some() {
+            return Err(Error::invalid_option(
+                "a server for several tenants has no runtime of its own: leave `runtime` out, and register sessions",
+            ));
+        }
+        check_bind(&options.host, options.is_authenticated || server.options().has_hook)?;
         server.set_multi_tenant(options.is_multi_tenant);
         Ok(Self {
+            gate: Gate::new(&options)?,
             server,
             options,
             clock,
@@ -245,15 +256,17 @@ impl Service for Site {
     type Body = Reply;
 
     async fn respond(self: Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> HttpReply {
-        let gate = self.gate(request.method(), request.uri(), request.headers());
-        match gate {
-            Err(reply) => reply,
-            Ok(pass) => {
-                let mut reply = self.route(request, peer).await;
-                pass.mark(reply.headers_mut());
-                reply
-            }
+        if let Err(reply) = self.gate.pass(request.method(), request.uri(), request.headers()) {
+            return reply;
         }
+        // Only pages are told what they may read, and only where some are allowed.
+        if !self.gate.marks() {
+            return self.route(request, peer).await;
+        }
+        let asked = request.headers().clone();
+        let mut reply = self.route(request, peer).await;
+        self.gate.mark(&asked, reply.headers_mut());
+        reply
     }
 }
 

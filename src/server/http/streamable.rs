@@ -91,9 +91,9 @@ impl Site {
         {
             return true;
         }
+        // A version that nobody knows is one to come, and those have no sessions.
         let is_named = single(headers, &PROTOCOL_VERSION)
-            .and_then(Revision::parse)
-            .is_some_and(|revision| revision.era() == Era::Stateless);
+            .is_some_and(|version| Revision::parse(version).is_none_or(|revision| revision.era() == Era::Stateless));
         (is_named && !headers.contains_key(SESSION_ID)) || !self.has_sessions()
     }
 
@@ -329,6 +329,10 @@ impl Site {
     }
 
     /// The session that a request names, of whoever sent it.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a reply is moved once, to whoever sent the request"
+    )]
     fn session_of(&self, headers: &HeaderMap, caller: &Caller) -> Result<Arc<Session>, HttpReply> {
         if headers.get_all(SESSION_ID).iter().count() != 1 {
             return Err(refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is required, once"));
