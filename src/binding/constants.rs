@@ -52,7 +52,9 @@ pub const NATIVE_MISSING_CLIENT_CAPABILITY: i64 = codes::MISSING_CLIENT_CAPABILI
 /// The known extensions of files and their MIME types: `extension type`, a line each.
 #[napi(catch_unwind)]
 pub fn native_mime_types() -> String {
-    let lines: Vec<_> = mime::types().map(|(extension, mime)| format!("{extension} {mime}")).collect();
+    let lines: Vec<_> = mime::types()
+        .map(|(extension, mime)| format!("{extension} {mime}"))
+        .collect();
     lines.join("\n")
 }
 

@@ -75,7 +75,7 @@ impl ListKind {
 /// One list as the program gave it.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    entries: Vec<Entry>,
+    all: Vec<Entry>,
     /// Where tools are, by name.
     places: HashMap<String, usize>,
     /// A name that is both registered and projected, where that may not be.
@@ -319,7 +319,7 @@ impl Entries {
                 })
                 .collect();
             return Some(Self {
-                entries,
+                all: entries,
                 places: HashMap::new(),
                 clash: None,
             });
@@ -350,12 +350,16 @@ impl Entries {
                 };
             }
         }
-        Some(Self { entries, places, clash })
+        Some(Self {
+            all: entries,
+            places,
+            clash,
+        })
     }
 
     /// What a connection sees.
     pub(crate) fn visible(&self, has_tenant: bool) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |entry| {
+        self.all.iter().filter(move |entry| {
             let is_tenant_scoped = entry.tool.as_ref().is_some_and(|tool| tool.is_tenant_scoped);
             has_tenant || !is_tenant_scoped
         })
@@ -365,7 +369,7 @@ impl Entries {
         let facts = self
             .places
             .get(name)
-            .and_then(|place| self.entries.get(*place)?.tool.as_ref());
+            .and_then(|place| self.all.get(*place)?.tool.as_ref());
         facts.filter(|facts| has_tenant || !facts.is_tenant_scoped)
     }
 }

@@ -29,6 +29,10 @@ mod tests {
             assert_eq!(types.get(extension), Some(&expected), "{extension}");
         }
         assert!(types.len() > 1_000, "{} extensions", types.len());
-        assert!(types.keys().all(|extension| *extension == extension.to_ascii_lowercase()));
+        assert!(
+            types
+                .keys()
+                .all(|extension| *extension == extension.to_ascii_lowercase())
+        );
     }
 }

@@ -18,10 +18,6 @@ use crate::server::lifecycle::Server;
 
 impl Site {
     /// Who is behind a request: the program says so, where it has a way to tell.
-    #[expect(
-        clippy::result_large_err,
-        reason = "a reply is moved once, to whoever sent the request"
-    )]
     pub(crate) async fn identify(
         &self,
         method: &Method,
