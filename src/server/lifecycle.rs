@@ -78,7 +78,27 @@ impl Drop for UnderWay {
     }
 }
 
+/// A connection that is told of changes for a while.
+pub(crate) struct Enlisted<'a> {
+    server: &'a Server,
+    number: u64,
+}
+
+impl Drop for Enlisted<'_> {
+    fn drop(&mut self) {
+        self.server.state().connections.remove(&self.number);
+    }
+}
+
+impl State {
+    fn enlist(&mut self, connection: &Arc<Connection>) -> Option<Weak<Connection>> {
+        self.connections.insert(connection.number, Arc::downgrade(connection))
+    }
+}
+
 impl Server {
+    /// # Errors
+    /// When the system has no randomness to give.
     pub(crate) fn new(
         options: Options,
         secret: Secret,
@@ -161,10 +181,11 @@ impl Server {
             }
             is_first
         };
-        if !is_first || self.connections().is_empty() {
-            if is_first {
-                self.changes.take();
-            }
+        if !is_first {
+            return;
+        }
+        if self.state().connections.is_empty() {
+            self.changes.take();
             return;
         }
         let server = Arc::downgrade(self);
@@ -203,7 +224,7 @@ impl Server {
         outbox: Box<dyn Outbox>,
     ) -> Arc<Connection> {
         let connection = self.transient(identity, is_local, slots, outbox);
-        self.enlist(&connection);
+        self.state().enlist(&connection);
         connection
     }
 
@@ -238,10 +259,13 @@ impl Server {
         Arc::new(Connection::new(number, id, identity, is_local, slots, outbox))
     }
 
-    /// From now on it is told of changes.
-    pub(crate) fn enlist(&self, connection: &Arc<Connection>) {
-        let mut state = self.state();
-        state.connections.insert(connection.number, Arc::downgrade(connection));
+    /// While what is returned lives, a connection is told of changes; nothing where it is anyway.
+    pub(crate) fn enlist(&self, connection: &Arc<Connection>) -> Option<Enlisted<'_>> {
+        let before = self.state().enlist(connection);
+        before.is_none().then_some(Enlisted {
+            server: self,
+            number: connection.number,
+        })
     }
 
     pub(crate) fn disconnect_all(&self, reason: Abort) {

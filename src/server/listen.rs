@@ -61,7 +61,7 @@ impl Server {
             &id,
         );
         let connection = &exchange.connection;
-        self.enlist(connection);
+        let _told = self.enlist(connection);
         let listening = Listening { id, filter: honoured };
         if !connection.listen(key.to_owned(), listening, acknowledgement) {
             return Err(WireError::internal(format!(

@@ -26,6 +26,9 @@ impl Site {
             let error = WireError::new(codes::INVALID_REQUEST, "Accept must allow text/event-stream");
             return refusal(StatusCode::NOT_ACCEPTABLE, &error);
         }
+        if self.server().is_stopping() {
+            return full();
+        }
         let Some(messages) = self.options().forms.sse.as_ref().map(|paths| paths.messages.clone()) else {
             return empty(StatusCode::NOT_FOUND);
         };

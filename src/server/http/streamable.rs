@@ -252,7 +252,7 @@ impl Site {
     }
 
     async fn open_session(self: &Arc<Self>, incoming: Incoming<'_>, caller: Caller, takes: Takes) -> HttpReply {
-        if self.is_full_of_sessions() {
+        if self.is_full_of_sessions() || self.server().is_stopping() {
             return full();
         }
         let is_resumable = offers_resumable(&incoming);
