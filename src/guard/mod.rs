@@ -10,3 +10,4 @@ pub(crate) mod origin;
 pub(crate) mod redact;
 pub(crate) mod redirect;
 pub(crate) mod server_limits;
+pub(crate) mod tenancy;

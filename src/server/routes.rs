@@ -10,6 +10,7 @@ use super::exchange::Exchange;
 use super::jobs::Task;
 use super::lifecycle::Server;
 use super::slots::Slot;
+use crate::guard::tenancy::{self, Decision, Known, Question};
 use crate::host::server::{JobKind, Performed, RuntimeId};
 use crate::protocol::codes::WireError;
 
@@ -64,43 +65,71 @@ impl Registry {
         self.sessions.len()
     }
 
-    fn has_tenants(&self) -> bool {
-        !self.tenants.is_empty()
+    fn runtime_of(&self, session: &str) -> Option<RuntimeId> {
+        Some(self.sessions.get(session)?.runtime)
     }
 
-    fn session(&self, session: &str) -> Option<&Registered> {
-        self.sessions.get(session)
-    }
-
-    /// How many sessions a tenant has, and the runtime of the only one.
-    fn tenant(&self, tenant: &str) -> (usize, Option<RuntimeId>) {
-        let Some(sessions) = self.tenants.get(tenant) else {
-            return (0, None);
-        };
-        let only = sessions.iter().next().filter(|_| sessions.len() == 1);
-        let runtime = only.and_then(|session| Some(self.sessions.get(session)?.runtime));
-        (sessions.len(), runtime)
+    /// That of the only session of a tenant.
+    fn only_runtime_of(&self, tenant: &str) -> Option<RuntimeId> {
+        self.runtime_of(self.tenants.get(tenant)?.iter().next()?)
     }
 }
 
-/// Who may go where, before a hook is asked.
-enum Decision {
-    Allowed(Route),
-    AskHook,
-    Refused,
+impl tenancy::Registered for Registry {
+    fn session(&self, session: &str) -> Known<'_> {
+        match self.sessions.get(session) {
+            None => Known::Not,
+            Some(registered) => registered.tenant.as_deref().map_or(Known::WithoutTenant, Known::Of),
+        }
+    }
+
+    fn count_of(&self, tenant: &str) -> usize {
+        self.tenants.get(tenant).map_or(0, HashSet::len)
+    }
+
+    fn has_tenants(&self) -> bool {
+        !self.tenants.is_empty()
+    }
 }
 
 impl Server {
     /// Where requests of a connection go; nothing when the program has to be asked.
     pub(crate) fn route_at_hand(&self, connection: &Connection) -> Option<Result<Route, WireError>> {
-        match self.decide(connection) {
-            Decision::Allowed(route) => {
-                connection.reaches(route.runtime);
-                Some(Ok(route))
-            }
-            Decision::Refused => Some(Err(answer::unauthorized())),
-            Decision::AskHook => None,
-        }
+        let identity = &connection.identity;
+        let (tenant, session) = (identity.tenant.as_deref(), identity.session.as_deref());
+        let question = Question {
+            is_multi_tenant: self.is_multi_tenant(),
+            has_hook: self.options().has_hook,
+            allows_untenanted_sessions: self.options().allows_untenanted_sessions,
+            tenant,
+            session,
+        };
+        // Decision and runtime out of one state of the registry.
+        let (decision, found) = self.registry(|registry| {
+            let decision = tenancy::decide(question, registry);
+            let found = match decision {
+                Decision::NamedSession => session.and_then(|session| registry.runtime_of(session)),
+                Decision::OnlySession => tenant.and_then(|tenant| registry.only_runtime_of(tenant)),
+                Decision::Constructor | Decision::AskHook | Decision::Unauthorized => None,
+            };
+            (decision, found)
+        });
+        let route = match (decision, found) {
+            (Decision::AskHook, _) => return None,
+            (Decision::Constructor, _) => Route {
+                runtime: self.offer().runtime,
+                is_of_tenant: false,
+                has_tenant: false,
+            },
+            (Decision::NamedSession | Decision::OnlySession, Some(runtime)) => Route {
+                runtime: Some(runtime),
+                is_of_tenant: true,
+                has_tenant: tenant.is_some(),
+            },
+            _ => return Some(Err(answer::unauthorized())),
+        };
+        connection.reaches(route.runtime);
+        Some(Ok(route))
     }
 
     /// Where a request goes; the program is asked where it wants to be.
@@ -133,52 +162,5 @@ impl Server {
     pub(crate) fn may_reach(&self, connection: &Connection, runtime: RuntimeId) -> bool {
         let own = self.offer().runtime == Some(runtime) && !self.options().has_hook && !self.is_multi_tenant();
         own || connection.reached() == Some(runtime)
-    }
-
-    fn decide(&self, connection: &Connection) -> Decision {
-        let identity = &connection.identity;
-        let (tenant, session) = (identity.tenant.as_deref(), identity.session.as_deref());
-        let is_anonymous = tenant.is_none() && session.is_none();
-        let is_multi_tenant = self.is_multi_tenant();
-        if is_multi_tenant && is_anonymous {
-            return Decision::Refused;
-        }
-        if self.options().has_hook {
-            return Decision::AskHook;
-        }
-        let allowed = |runtime| {
-            Decision::Allowed(Route {
-                runtime: Some(runtime),
-                is_of_tenant: true,
-                has_tenant: tenant.is_some(),
-            })
-        };
-        if let Some(session) = session {
-            let allows_untenanted = self.options().allows_untenanted_sessions;
-            return self.registry(|registry| match registry.session(session) {
-                Some(registered) if registered.tenant.as_deref() == tenant => {
-                    if tenant.is_none() && !allows_untenanted {
-                        Decision::Refused
-                    } else {
-                        allowed(registered.runtime)
-                    }
-                }
-                _ => Decision::Refused,
-            });
-        }
-        if let Some(tenant) = tenant {
-            return match self.registry(|registry| registry.tenant(tenant)) {
-                (1, Some(runtime)) => allowed(runtime),
-                _ => Decision::Refused,
-            };
-        }
-        if self.registry(Registry::has_tenants) {
-            return Decision::Refused;
-        }
-        Decision::Allowed(Route {
-            runtime: self.offer().runtime,
-            is_of_tenant: false,
-            has_tenant: false,
-        })
     }
 }
