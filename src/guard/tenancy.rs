@@ -139,41 +139,39 @@ mod tests {
         ("a wrong tenant", Some("")),
     ];
 
-    /// One letter for each cell: C, S(ession), O(nly session of the tenant), H(ook), and - for a refusal.
+    /// One letter for each cell: C, S for the session, O for the only one of the tenant, H for the hook, and - for a refusal.
     struct Table {
         name: &'static str,
-        is_multi_tenant: bool,
-        has_hook: bool,
-        allows_untenanted_sessions: bool,
-        has_tenants: bool,
+        /// `multi`-tenant, with a `hook`, `untenanted` sessions allowed, and sessions with tenants `registered`.
+        given: &'static str,
         cells: [&'static str; 5],
     }
 
     #[rustfmt::skip]
     const TABLES: &[Table] = &[
-        Table { name: "one runtime", is_multi_tenant: false, has_hook: false, allows_untenanted_sessions: false, has_tenants: false,
+        Table { name: "one runtime", given: "",
             cells: ["C-----", "------", "------", "------", "------"] },
-        Table { name: "one runtime, sessions as credentials", is_multi_tenant: false, has_hook: false, allows_untenanted_sessions: true, has_tenants: false,
+        Table { name: "one runtime, sessions as credentials", given: "untenanted",
             cells: ["C--S--", "------", "------", "------", "------"] },
-        Table { name: "tenants registered", is_multi_tenant: false, has_hook: false, allows_untenanted_sessions: false, has_tenants: true,
+        Table { name: "tenants registered", given: "registered",
             cells: ["------", "OS----", "--S---", "------", "------"] },
-        Table { name: "tenants registered, sessions as credentials", is_multi_tenant: false, has_hook: false, allows_untenanted_sessions: true, has_tenants: true,
+        Table { name: "tenants registered, sessions as credentials", given: "untenanted registered",
             cells: ["---S--", "OS----", "--S---", "------", "------"] },
-        Table { name: "multi-tenant, nothing registered", is_multi_tenant: true, has_hook: false, allows_untenanted_sessions: false, has_tenants: false,
+        Table { name: "multi-tenant, nothing registered", given: "multi",
             cells: ["------", "------", "------", "------", "------"] },
-        Table { name: "multi-tenant, sessions as credentials", is_multi_tenant: true, has_hook: false, allows_untenanted_sessions: true, has_tenants: false,
+        Table { name: "multi-tenant, sessions as credentials", given: "multi untenanted",
             cells: ["---S--", "------", "------", "------", "------"] },
-        Table { name: "multi-tenant", is_multi_tenant: true, has_hook: false, allows_untenanted_sessions: false, has_tenants: true,
+        Table { name: "multi-tenant", given: "multi registered",
             cells: ["------", "OS----", "--S---", "------", "------"] },
-        Table { name: "multi-tenant, tenants and sessions as credentials", is_multi_tenant: true, has_hook: false, allows_untenanted_sessions: true, has_tenants: true,
+        Table { name: "multi-tenant, tenants and sessions as credentials", given: "multi untenanted registered",
             cells: ["---S--", "OS----", "--S---", "------", "------"] },
-        Table { name: "a hook", is_multi_tenant: false, has_hook: true, allows_untenanted_sessions: false, has_tenants: false,
+        Table { name: "a hook", given: "hook",
             cells: ["HHHHH-", "HHHHH-", "HHHHH-", "HHHHH-", "------"] },
-        Table { name: "a hook beside tenants", is_multi_tenant: false, has_hook: true, allows_untenanted_sessions: true, has_tenants: true,
+        Table { name: "a hook beside tenants", given: "hook untenanted registered",
             cells: ["HHHHH-", "HHHHH-", "HHHHH-", "HHHHH-", "------"] },
-        Table { name: "a hook, multi-tenant", is_multi_tenant: true, has_hook: true, allows_untenanted_sessions: false, has_tenants: false,
+        Table { name: "a hook, multi-tenant", given: "multi hook",
             cells: ["-HHHH-", "HHHHH-", "HHHHH-", "HHHHH-", "------"] },
-        Table { name: "a hook beside tenants, multi-tenant", is_multi_tenant: true, has_hook: true, allows_untenanted_sessions: true, has_tenants: true,
+        Table { name: "a hook beside tenants, multi-tenant", given: "multi hook untenanted registered",
             cells: ["-HHHH-", "HHHHH-", "HHHHH-", "HHHHH-", "------"] },
     ];
 
@@ -182,7 +180,8 @@ mod tests {
         let mut cells = 0;
         for table in TABLES {
             let mut sessions = vec![FREE];
-            if table.has_tenants {
+            let given = |word| table.given.contains(word);
+            if given("registered") {
                 sessions.push(ACME);
                 sessions.extend(GLOBEX);
             }
@@ -191,9 +190,9 @@ mod tests {
                 assert_eq!(expected.len(), COLUMNS.len());
                 for ((column, session), expected) in COLUMNS.into_iter().zip(expected.chars()) {
                     let question = Question {
-                        is_multi_tenant: table.is_multi_tenant,
-                        has_hook: table.has_hook,
-                        allows_untenanted_sessions: table.allows_untenanted_sessions,
+                        is_multi_tenant: given("multi"),
+                        has_hook: given("hook"),
+                        allows_untenanted_sessions: given("untenanted"),
                         tenant,
                         session,
                     };

@@ -216,7 +216,7 @@ fn a_star_is_any_origin_but_only_an_origin() {
 fn origins_of_unusual_schemes_are_not_all_one() {
     let origins = InboundOrigins::new("allowedOrigins", &["chrome-extension://abc", "null"]).unwrap();
     assert_eq!(sent(&origins, &["chrome-extension://abc"]), Verdict::Allowed);
-    assert_eq!(sent(&origins, &["chrome-extension://abd"]), Verdict::Refused);
+    assert_eq!(sent(&origins, &["chrome-extension://xyz"]), Verdict::Refused);
     assert_eq!(sent(&origins, &["null"]), Verdict::Allowed);
     let origins = InboundOrigins::new("allowedOrigins", &["chrome-extension://abc"]).unwrap();
     assert_eq!(sent(&origins, &["null"]), Verdict::Refused);

@@ -73,6 +73,8 @@ const OTHERS: &[&str] = &[
     "tls",
 ];
 
+const CORS: &[&str] = &["origins", "maxAgeSeconds"];
+
 impl SiteOptions {
     /// How its port is served.
     ///
@@ -116,8 +118,16 @@ impl SiteOptions {
             None => None,
             Some(cors) => {
                 let cors = Object::parse(cors.get()).ok_or_else(|| Error::invalid_option("cors must be an object"))?;
+                if let Some((name, _)) = cors.members().find(|(name, _)| !CORS.contains(name)) {
+                    return Err(Error::invalid_option(format!(
+                        "cors.{} is not an option; there is {}",
+                        json::visibly(name),
+                        CORS.join(" and ")
+                    )));
+                }
                 Some(Cors {
-                    origins: strings(&cors, "origins", "cors.origins")?.unwrap_or_default(),
+                    origins: strings(&cors, "origins", "cors.origins")?
+                        .ok_or_else(|| Error::invalid_option("cors.origins must be an array of strings"))?,
                     max_age_seconds: cors
                         .present("maxAgeSeconds")
                         .map(|age| {

@@ -14,9 +14,10 @@ use super::gate::Gate;
 use super::options::SiteOptions;
 use super::reply::{HttpReply, Reply, empty};
 use super::sessions::{Session, Streams};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::guard::bind::check_bind;
 use crate::guard::server_limits::ServerLimits;
+use crate::guard::tenancy;
 use crate::host::Clock;
 use crate::host::server::Abort;
 use crate::limits;
@@ -51,15 +52,12 @@ impl Site {
     /// `invalid-option` where the server must not be had with these options: a runtime of its own beside tenants, or a host
     /// that anybody can reach who is not asked who they are.
     pub(crate) fn new(server: Arc<Server>, options: SiteOptions, clock: Arc<dyn Clock>) -> Result<Self> {
-        if options.is_multi_tenant && server.offer().runtime.is_some() {
-            return Err(Error::invalid_option(
-                "a server for several tenants has no runtime of its own: leave `runtime` out, and register sessions",
-            ));
-        }
+        tenancy::check_start(options.is_multi_tenant, server.offer().runtime.is_some())?;
         check_bind(&options.host, options.is_authenticated || server.options().has_hook)?;
+        let gate = Gate::new(&options)?;
         server.set_multi_tenant(options.is_multi_tenant);
         Ok(Self {
-            gate: Gate::new(&options)?,
+            gate,
             server,
             options,
             clock,
