@@ -262,7 +262,8 @@ impl Server {
     /// While what is returned lives, a connection is told of changes; nothing where it is anyway.
     pub(crate) fn enlist(&self, connection: &Arc<Connection>) -> Option<Enlisted<'_>> {
         let before = self.state().enlist(connection);
-        before.is_none().then_some(Enlisted {
+        // Made only where it is wanted: its end takes the connection out.
+        before.is_none().then(|| Enlisted {
             server: self,
             number: connection.number,
         })
