@@ -470,6 +470,8 @@ impl NativeServer {
     fn begin_stdio(&self, own: bool, limits: &str) -> Result<()> {
         let server = Arc::clone(self.server()?);
         let limits = stdio_limits(limits)?;
+        // A port that could not be had may have been one for tenants.
+        server.set_multi_tenant(false);
         let outlet = Arc::new(Outlet::new(limits.max_buffered_bytes));
         let stop = CancellationToken::new();
         let mailbox = Arc::clone(&self.mailbox);
