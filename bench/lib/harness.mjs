@@ -183,6 +183,7 @@ function summarise(benchCase, variant, { runs, solo }) {
 export function verdicts(benchCase, { targets = [] }, figures) {
   const ours = figures.find((figure) => benchCase.subjects.find(({ name }) => name === figure.name)?.ours);
   return targets.map((target) => {
+    if (target.below !== undefined) return absolute(benchCase, target, ours);
     const vs = target.vs ?? benchCase.reference;
     const theirs = figures.find((figure) => figure.name === vs);
     if (!ours || !theirs) return { ...target, vs, holds: null };
@@ -196,6 +197,13 @@ export function verdicts(benchCase, { targets = [] }, figures) {
     const ratio = pairedRatio(of(ours), of(theirs), better);
     return { ...target, vs, by, ratio, holds: ratio.median >= target.atLeast };
   });
+}
+
+/** A bound on the metric itself: the rounds of ours, on this machine. */
+function absolute(benchCase, target, ours) {
+  if (!ours) return { ...target, holds: null };
+  const value = spread(valuesOf(benchCase)(ours));
+  return { ...target, value, holds: value.median < target.below };
 }
 
 /** The metric of each round. */

@@ -50,7 +50,13 @@ export function variantLines(benchCase, figures) {
 
 /** One line per target, in words. */
 export function verdictLines({ metric }, { variant, verdicts }) {
-  return verdicts.map(({ atLeast, atMost, vs, of, by, ratio: found, holds }) => {
+  return verdicts.map(({ atLeast, atMost, below, value, vs, of, by, ratio: found, holds }) => {
+    if (below !== undefined) {
+      const line = `target ${variant}: below ${below.toFixed(2)} ${metric.unit}`;
+      if (holds === null) return `${line}: NOT MEASURED (a subject is missing)`;
+      const range = `${value.min.toFixed(2)} to ${value.max.toFixed(2)}`;
+      return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${value.median.toFixed(2)} (${range})`;
+    }
     const what = of === 'cpu' ? 'less CPU time than' : 'better than';
     const wanted =
       atMost === undefined
