@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromCargoTest, fromNextest, fromNodeTest, fromVitest, one, settle } from './lib/counts.mjs';
 import { checkRust, ensure, ensureCargoBuild, files, rustTestCommand } from './lib/ensure.mjs';
+import { inspector } from './lib/inspector.mjs';
 import { Complaint, main, run, runBin } from './lib/run.mjs';
 import { runtimes, smoke } from './lib/runtimes.mjs';
 import { Steps } from './lib/steps.mjs';
@@ -24,6 +25,7 @@ await main(async () => {
   await steps.step('Rust tests', rustTests);
   // Now, because compiling beside tests would steal their time.
   await ensureCargoBuild('bench/peers/rmcp-server', 'the server on the Rust SDK that tests connect to');
+  await inspector();
   await steps.step(`vitest on Node ${process.versions.node}`, () => vitest([]));
   await steps.step('type tests', typeTests);
   await steps.step('benchmark harness', harnessTests);

@@ -137,6 +137,25 @@ it('bad entries are diagnostics with their place, the rest is kept, and no value
   expect(JSON.stringify(diagnostics)).not.toContain(secret);
 });
 
+it('fields of this package are taken over, and another meaning of `tools` is not', () => {
+  const more = { lazy: true, idleStopMs: 5000, timeoutMs: 1000, protocol: 'legacy', tools: [{ name: 't' }] };
+  const { servers, diagnostics } = loadMcpConfig({
+    mcpServers: {
+      ours: { command: 'c', ...more },
+      theirs: { command: 'c', tools: ['*'] },
+      odd: { command: 'c', lazy: 1 },
+    },
+  });
+
+  expect(servers).toEqual([
+    { type: 'stdio', name: 'ours', command: 'c', ...more },
+    { type: 'stdio', name: 'theirs', command: 'c' },
+  ]);
+  expect(diagnostics).toMatchObject([
+    { origin: 'odd', message: expect.stringContaining('lazy must be true or false') },
+  ]);
+});
+
 it('a file that is not JSON is a diagnostic with its place', () => {
   const file = written('{\n  "mcpServers": {\n');
   expect(loadMcpConfig(file)).toMatchObject({

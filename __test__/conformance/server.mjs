@@ -68,8 +68,8 @@ tool('test_reconnection', 'Sends its client away before it answers.', async (_ar
 tool(
   'test_sampling',
   'Asks the model of its client.',
-  async ({ prompt }, { sample }) => {
-    const answer = await sample({ messages: [user(prompt)], maxTokens: 100 });
+  async ({ prompt: words }, { sample }) => {
+    const answer = await sample({ messages: [user(words)], maxTokens: 100 });
     return `LLM response: ${answer.content.text ?? ''}`;
   },
   strings('prompt'),
@@ -142,6 +142,7 @@ tool('json_schema_2020_12_tool', 'Has a schema with much of 2020-12 in it.', (ar
   },
   allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
   if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   then: { required: ['phone'] },
   else: { required: ['email'] },
   additionalProperties: false,
@@ -255,7 +256,7 @@ server.registerResourceTemplate({
   name: 'Template',
   description: 'Data by id.',
   mimeType: 'application/json',
-  handler: (_uri, { id }) => ({ text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) }),
+  handler: (_uri, { id }) => ({ text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${String(id)}` }) }),
 });
 
 // Prompts.

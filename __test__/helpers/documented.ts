@@ -16,6 +16,9 @@ export const serverFields: string[] = Object.keys({
   pluginDataRoot: true,
   timeoutMs: true,
   protocol: true,
+  lazy: true,
+  idleStopMs: true,
+  tools: true,
 } satisfies Record<Exclude<keyof StdioServer, 'type'>, true>);
 
 export const options: string[] = Object.keys({
@@ -37,6 +40,8 @@ export const options: string[] = Object.keys({
   fs: true,
   disclosure: true,
   onListChanged: true,
+  lazy: true,
+  idleStopMs: true,
   storage: true,
   session: true,
   signal: true,

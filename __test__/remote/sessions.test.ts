@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { sessionServer } from '../fixtures/http/mcp.js';
+import { sessionServer, type Tool } from '../fixtures/http/mcp.js';
 import { connect } from '../helpers/connect.js';
 import { mcpError, rejection } from '../helpers/errors.js';
 import { http, over, overBoth } from '../helpers/remote.js';
+import { toolEntry } from '../helpers/scripted.js';
 import { timed, until } from '../helpers/until.js';
 
 overBoth((stack) => {
@@ -120,6 +121,24 @@ overBoth((stack) => {
       }
 
       expect(server.seen('initialize')).toHaveLength(4);
+    });
+
+    it('is opened anew, and what comes then is checked against `outputSchema` as before', async () => {
+      const outputSchema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+      const structured: Tool = (call) => call.result({ content: [], structuredContent: call.args });
+      const server = await sessionServer({
+        tools: { count: structured },
+        listing: [toolEntry('count', { outputSchema })],
+      });
+      const { toolset } = await connect([http(server.url)], over(stack));
+      server.expire();
+      expect(await toolset.call('srv__count', { n: 1 })).toEqual({ n: 1 });
+      server.expire();
+      await mcpError(toolset.call('srv__count', { n: 'one' }), 'output-schema');
+
+      expect(server.seen('initialize')).toHaveLength(3);
+      // The tools were listed once: what they promise outlives the session.
+      expect(server.seen('tools/list')).toHaveLength(1);
     });
 
     it('again at once is an error, not a loop', async () => {

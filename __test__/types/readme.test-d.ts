@@ -44,3 +44,10 @@ export async function wake(servers: McpServerConfig[]) {
   await woken.reconciled;
   return woken;
 }
+
+import type { PersistedTool, StdioServerConfig } from 'espalier/node';
+
+/** Starts when it is called first, and stops after five minutes without a call. */
+export function frugal(server: StdioServerConfig, tools: PersistedTool[]): StdioServerConfig {
+  return { ...server, tools, lazy: true, idleStopMs: 300_000 };
+}

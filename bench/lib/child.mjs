@@ -1,8 +1,7 @@
 // The measured process: one subject, alone, driven over IPC by `subject.mjs`.
 //
 // argv: the subject's module, and the module of the work (`-` where the load comes from outside).
-//   subject module  `start(input)` returns `{ close(), info?, pid?, ... }`; `pid` is that of a program which stands behind
-//                   it and is measured in its place
+//   subject module  `start(input)` returns `{ close(), info?, ... }`
 //   work module     `measure(subject, params, clock)` does the work and returns `{ operations, ... }`; it calls
 //                   `clock.start()` and `clock.stop()` around it, so that preparing and summing up are not counted
 //
@@ -38,20 +37,18 @@ const operations = {
   },
 
   // The two ends of a window in which something outside does the work.
-  async begin({ profileTo }) {
-    openWindow = new Clock(subject.pid);
-    openWindow.session = profileTo ? await startProfile() : undefined;
+  async begin() {
+    openWindow = new Clock();
     openWindow.start();
   },
 
-  async end({ profileTo }) {
+  async end() {
     openWindow.stop();
-    if (openWindow.session) await writeFile(profileTo, JSON.stringify(await stopProfile(openWindow.session)));
     return openWindow.cost();
   },
 
   async stop() {
-    const held = memory(subject?.pid);
+    const held = memory();
     await close();
     return { memory: held };
   },
@@ -83,21 +80,15 @@ async function close() {
 }
 
 class Clock {
-  #pid;
   #before;
   #after;
 
-  /** `pid` for the cost of another process than this one. */
-  constructor(pid) {
-    this.#pid = pid;
-  }
-
   start() {
-    this.#before = snapshot('start', this.#pid);
+    this.#before = snapshot('start');
   }
 
   stop() {
-    this.#after = snapshot('stop', this.#pid);
+    this.#after = snapshot('stop');
   }
 
   cost() {

@@ -6,7 +6,6 @@ import os from 'node:os';
 import { join } from 'node:path';
 
 import { machineBusyUs } from './machine.mjs';
-import { Pipes } from './pipes.mjs';
 import { median, pairedRatio, spread } from './stats.mjs';
 import { Subject } from './subject.mjs';
 
@@ -60,7 +59,6 @@ export class Run {
   #variant;
   #options;
   #process;
-  #pipes;
   #info;
   #operations = 0;
 
@@ -97,9 +95,7 @@ export class Run {
     const process = this.#process;
     if (!process) return;
     this.#process = undefined;
-    await this.#release();
     const { memory } = (await process.stop()) ?? {};
-    await this.#closePipes();
     if (memory) this.memory.push(memory);
     if (!this.#case.witness) return;
     const seen = await this.#case.witness({ ...this.#options, variant: this.#variant, subject: this.subject });
@@ -112,34 +108,17 @@ export class Run {
 
   /** Ends what still runs, after a failure. */
   async abandon() {
-    await this.#release().catch(() => {});
     await this.#process?.stop().catch(() => {});
-    await this.#closePipes();
-  }
-
-  /** What the case holds against the subject. */
-  async #release() {
-    const info = this.#info;
-    this.#info = undefined;
-    if (info) await this.#case.release?.({ info: info.info });
-  }
-
-  async #closePipes() {
-    const pipes = this.#pipes;
-    this.#pipes = undefined;
-    await pipes?.close();
   }
 
   async #start() {
     await mkdir(this.#options.scratch, { recursive: true });
-    if (this.#case.hasPipes) this.#pipes = await Pipes.make(this.#options.scratch);
     this.#process = new Subject({
       name: this.name,
       subject: this.subject.module.href,
       work: this.#case.work?.href,
       execPath: this.#options.execPath,
       execArgv: [...(this.subject.execArgv ?? []), ...(this.#options.execArgv ?? [])],
-      pipes: this.#pipes,
     });
     const input = await this.#case.input?.({ ...this.#options, variant: this.#variant, subject: this.subject });
     this.#info = await this.#process.start(input ?? {});
@@ -149,17 +128,9 @@ export class Run {
     const { seconds } = this.#options;
     const params = { seconds, ...this.#variant.params };
     if (this.#case.work) return this.#process.measure(params, { seconds, ...measureOptions });
-    await this.#process.begin(measureOptions);
-    const outside = await this.#case.drive({
-      ...this.#options,
-      variant: this.#variant,
-      subject: this.subject,
-      info: this.#info.info,
-      pid: this.#info.pid,
-      pipes: this.#pipes,
-      params,
-    });
-    return { ...(await this.#process.end(measureOptions)), ...outside };
+    await this.#process.begin();
+    const outside = await this.#case.drive({ ...this.#options, variant: this.#variant, info: this.#info.info, params });
+    return { ...(await this.#process.end()), ...outside };
   }
 }
 
@@ -212,7 +183,7 @@ function summarise(benchCase, variant, { runs, solo }) {
 export function verdicts(benchCase, { targets = [] }, figures) {
   const ours = figures.find((figure) => benchCase.subjects.find(({ name }) => name === figure.name)?.ours);
   return targets.map((target) => {
-    if (target.below !== undefined) return absolute(target, ours);
+    if (target.below !== undefined) return absolute(benchCase, target, ours);
     const vs = target.vs ?? benchCase.reference;
     const theirs = figures.find((figure) => figure.name === vs);
     if (!ours || !theirs) return { ...target, vs, holds: null };
@@ -228,11 +199,11 @@ export function verdicts(benchCase, { targets = [] }, figures) {
   });
 }
 
-/** A target that no peer is needed for. */
-function absolute({ below, unit, value }, ours) {
-  if (!ours) return { below, unit, holds: null };
-  const found = spread(ours.rounds.map(value));
-  return { below, unit, found, holds: found.median < below };
+/** A bound on the metric itself: the rounds of ours, on this machine. */
+function absolute(benchCase, target, ours) {
+  if (!ours) return { ...target, holds: null };
+  const value = spread(valuesOf(benchCase)(ours));
+  return { ...target, value, holds: value.median < target.below };
 }
 
 /** The metric of each round. */

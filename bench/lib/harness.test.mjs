@@ -142,6 +142,19 @@ test('past the limit of the solo rate CPU time decides', () => {
   assert.deepEqual(judged('higher', undefined, figuresAt(0.3)).found, []);
 });
 
+test('a target can be a bound on the figure itself', () => {
+  const { found, lines } = judged('lower', [{ below: 50 }, { below: 45 }], figuresAt(0.3));
+  assert.deepEqual(
+    found.map(({ holds }) => holds),
+    [true, false],
+  );
+  assert.deepEqual(lines, [
+    'target v: below 50.00 ms: holds: 45.00 (30.00 to 60.00)',
+    'target v: below 45.00 ms: DOES NOT HOLD: 45.00 (30.00 to 60.00)',
+  ]);
+  assert.equal(judged('lower', [{ below: 50 }], figuresAt(0.3).slice(1)).found[0].holds, null);
+});
+
 test('a target can be about CPU time, and an upper bound', () => {
   const { found, lines } = judged(
     'lower',

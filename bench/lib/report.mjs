@@ -50,9 +50,13 @@ export function variantLines(benchCase, figures) {
 
 /** One line per target, in words. */
 export function verdictLines({ metric }, { variant, verdicts }) {
-  return verdicts.map((verdict) => {
-    if (verdict.below !== undefined) return absoluteLine(variant, verdict);
-    const { atLeast, atMost, vs, of, by, ratio: found, holds } = verdict;
+  return verdicts.map(({ atLeast, atMost, below, value, vs, of, by, ratio: found, holds }) => {
+    if (below !== undefined) {
+      const line = `target ${variant}: below ${below.toFixed(2)} ${metric.unit}`;
+      if (holds === null) return `${line}: NOT MEASURED (a subject is missing)`;
+      const range = `${value.min.toFixed(2)} to ${value.max.toFixed(2)}`;
+      return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${value.median.toFixed(2)} (${range})`;
+    }
     const what = of === 'cpu' ? 'less CPU time than' : 'better than';
     const wanted =
       atMost === undefined
@@ -65,13 +69,6 @@ export function verdictLines({ metric }, { variant, verdicts }) {
       by === 'cpu' && of !== 'cpu' ? ', by CPU time per operation, since a rate came too near the solo rate' : '';
     return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${found.median.toFixed(2)} (${range})${how}`;
   });
-}
-
-function absoluteLine(variant, { below, unit, found, holds }) {
-  const line = `target ${variant}: less than ${below} ${unit}`;
-  if (holds === null) return `${line}: NOT MEASURED (the subject is missing)`;
-  const range = `${number(found.min)} to ${number(found.max)}`;
-  return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${number(found.median)} (${range})`;
 }
 
 function notes({ solo, subjects }) {

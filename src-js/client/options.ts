@@ -20,6 +20,8 @@ const DATA = [
   'ca',
   'disclosure',
   'onListChanged',
+  'lazy',
+  'idleStopMs',
 ] as const satisfies readonly (keyof McpOptions)[];
 
 /** The options that are functions. */

@@ -516,7 +516,7 @@ function transportOf(given: unknown): Runnable | undefined {
   if (isRunnable(given)) return given;
   if (isObject(given) && (given['transport'] === 'sse' || given['transport'] === 'websocket')) {
     const { transport, ...options } = given;
-    return networkTransport(transport as 'sse' | 'websocket', options);
+    return networkTransport(transport, options);
   }
   if (isObject(given) && given['transport'] === 'stdio') {
     assertBag('the options of start', given, ['transport']);

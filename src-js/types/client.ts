@@ -28,6 +28,12 @@ export interface StdioServerConfig {
   timeoutMs?: number;
   /** In place of {@link McpOptions.protocol} for this server. */
   protocol?: McpProtocol;
+  /** In place of {@link McpOptions.lazy} for this server. */
+  lazy?: boolean;
+  /** In place of {@link McpOptions.idleStopMs} for this server. */
+  idleStopMs?: number;
+  /** What the server lists, by your word: a lazy server is shown with it, and held to it, before it was ever started. */
+  tools?: PersistedTool[];
 }
 
 /** A server that is reached by URL, over Streamable HTTP or the older HTTP+SSE, which is always of the session era. */
@@ -43,6 +49,10 @@ export interface RemoteServerConfig {
   timeoutMs?: number;
   /** In place of {@link McpOptions.protocol} for this server. */
   protocol?: McpProtocol;
+  /** In place of {@link McpOptions.lazy} for this server. */
+  lazy?: boolean;
+  /** What the server lists, by your word: a lazy server is shown with it, and held to it, before it was ever asked. */
+  tools?: PersistedTool[];
 }
 
 /**
@@ -275,6 +285,16 @@ export interface McpOptions {
    * `'ignore'` does nothing.
    */
   onListChanged?: 'guard' | 'apply' | 'ignore';
+  /**
+   * Leaves servers alone until they are called, where what they list is known: it is given, or `storage` remembers it.
+   * The first call starts such a server, and lists it once behind the call. `false` by default.
+   */
+  lazy?: boolean;
+  /**
+   * Stops a child that nobody has called for so many milliseconds; the next call starts it again. Off by default, and
+   * `Infinity` for never.
+   */
+  idleStopMs?: number;
   /** Where remote servers are remembered. A stdio server never is; its rows are read all the same, before anything starts. */
   storage?: McpConnectionStore;
   /** The session that the toolset belongs to: given to `auth` and to an `allowedHosts` function. */
@@ -357,8 +377,8 @@ export interface McpServerStatus {
   projectedName: string;
   type: McpServerConfig['type'];
   /**
-   * `connecting` is also a server that was lost and is brought up again. `stopped` is for a child that was stopped while
-   * nobody needed it, which this version never does.
+   * `connecting` is also a server that was lost and is brought up again. `stopped` is one that the next call starts: it is
+   * lazy and was never called, or was stopped because nobody called it.
    */
   state: 'connecting' | 'ready' | 'unavailable' | 'stopped' | 'closed';
   era: 'session' | 'stateless' | null;

@@ -9,6 +9,7 @@ use super::connection::{Connection, Refused};
 use super::ended::not_published;
 use super::failure::unavailable;
 use super::held::Hold;
+use super::idle::InUse;
 use super::revive::{Coming, Down, standing};
 use super::server::{Server, State};
 use super::shared::{Route, Shared, closed};
@@ -91,6 +92,7 @@ impl Shared {
             bearer: None,
             started: self.clock.now(),
             paid: false,
+            _in_use: server.in_use(),
         };
         let mut state = server.state();
         let coming = if call.awaits_credential {
@@ -128,6 +130,8 @@ struct Debt {
     bearer: Option<String>,
     started: Instant,
     paid: bool,
+    /// From before it is sent until it has ended.
+    _in_use: Option<InUse>,
 }
 
 impl Debt {
@@ -214,7 +218,7 @@ impl Debt {
             drop(state);
             return self.pay(CallEnd::Aborted, None);
         }
-        match standing(&state) {
+        match standing(server, &state) {
             Ok(connection) => {
                 self.bearer.clone_from(&wanted.bearer);
                 let spent = self.waited();

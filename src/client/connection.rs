@@ -213,6 +213,18 @@ impl Connection {
         }
     }
 
+    /// A handle to put in place of this one, which closes with the last that is left of it. Whoever asks something of the
+    /// new one hears why.
+    pub(super) fn let_go(&self, why: Error) -> Self {
+        let (commands, _) = mpsc::channel(1);
+        Self {
+            commands,
+            lost: Arc::new(OnceLock::from(Arc::new(why))),
+            ended: self.ended.clone(),
+            tasks: self.tasks.clone(),
+        }
+    }
+
     pub(super) fn lost(&self) -> Option<&Arc<Error>> {
         self.lost.get()
     }

@@ -164,6 +164,7 @@ impl Shared {
             return self.list_all(ask).await;
         };
         let (index, server) = self.find(name)?;
+        let _in_use = server.in_use();
         if ask.feature != Feature::Unsubscribe {
             self.reach(index, server).await?;
         }
@@ -200,6 +201,7 @@ impl Shared {
             ));
         }
         let lists = self.servers.iter().enumerate().map(|(index, server)| async move {
+            let _in_use = server.in_use();
             let list = async {
                 self.reach(index, server).await?;
                 self.list(server, ask.feature, ask.id).await
@@ -410,7 +412,7 @@ fn not_ready(server: &Server, state: &State) -> Error {
     match state {
         State::Closed => closed("before it was asked"),
         State::Unavailable { cause, .. } => unavailable(server, cause),
-        State::Connecting | State::Reviving(_) | State::Ready(_) => {
+        State::Connecting | State::Asleep | State::Reviving(_) | State::Ready(_) => {
             Error::new(ErrorCode::Unavailable, "the toolset is still connecting")
         }
     }

@@ -8,10 +8,11 @@ use http::HeaderName;
 use serde_json::value::RawValue;
 use url::Url;
 
+use super::given;
 use super::handlers::{Handlers, Roots};
 use crate::catalog::disclosure::Disclosure;
 use crate::catalog::filter::Filter;
-use crate::catalog::listing::ListingLimits;
+use crate::catalog::listing::{ListedTool, ListingLimits};
 use crate::catalog::snapshot::{RemoteKind, without_userinfo};
 use crate::error::{Error, Result};
 use crate::guard::headers::Configured;
@@ -40,6 +41,10 @@ pub(crate) struct Options {
     pub(super) on_list_changed: OnListChanged,
     /// Where the paths of plugins begin on this host.
     pub(super) fs_root: Option<String>,
+    /// Whether servers whose listing is known are left alone until they are called.
+    pub(super) lazy: bool,
+    /// After how long a child that nobody calls is stopped.
+    pub(super) idle_stop: Timeout,
 }
 
 /// What becomes of a server's word that its tools changed (client specification, section 8).
@@ -70,6 +75,11 @@ pub(crate) struct ServerConfig {
     pub(super) timeout: Option<Timeout>,
     /// Its own; the toolset's where there is none.
     pub(super) protocol: Option<ProtocolMode>,
+    /// Its own, as the next one; the toolset's where there is none.
+    pub(super) lazy: Option<bool>,
+    pub(super) idle_stop: Option<Timeout>,
+    /// What it lists, by the caller's word.
+    pub(super) given: Option<Vec<Arc<ListedTool>>>,
     pub(super) endpoint: Endpoint,
 }
 
@@ -158,6 +168,8 @@ impl Options {
                 Some(_) => return Err(fields.must_be("onListChanged", "'guard', 'apply' or 'ignore'")),
             },
             fs_root: fields.string("fsRoot")?,
+            lazy: fields.boolean("lazy")?.unwrap_or(false),
+            idle_stop: fields.timeout("idleStopMs")?.unwrap_or(Timeout::NONE),
         })
     }
 }
@@ -199,6 +211,13 @@ impl ServerConfig {
             name,
             timeout: fields.timeout("timeoutMs")?,
             protocol: fields.protocol()?,
+            lazy: fields.boolean("lazy")?,
+            idle_stop: fields.timeout("idleStopMs")?,
+            given: fields
+                .object
+                .present("tools")
+                .map(|tools| given::parse(&format!("{path}.tools"), tools))
+                .transpose()?,
             endpoint,
         })
     }
@@ -537,6 +556,14 @@ mod tests {
                 r#"[{"name":"a","type":"stdio","command":"c","timeoutMs":-1}]"#,
                 "servers[0].timeoutMs",
             ),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","lazy":1}]"#,
+                "servers[0].lazy",
+            ),
+            (
+                r#"[{"name":"a","type":"stdio","command":"c","idleStopMs":0}]"#,
+                "servers[0].idleStopMs",
+            ),
         ] {
             let message = problem(servers);
             assert!(message.contains(culprit), "{servers}: {message}");
@@ -568,6 +595,8 @@ mod tests {
             (r#"{"disclosure":{"alwaysLoad":"s"}}"#, "disclosure.alwaysLoad"),
             (r#"{"disclosure":{"budgets":1}}"#, "disclosure.budgets"),
             (r#"{"onListChanged":"reload"}"#, "onListChanged"),
+            (r#"{"lazy":"yes"}"#, "lazy must be true or false"),
+            (r#"{"idleStopMs":-1}"#, "idleStopMs"),
             (
                 r#"{"tools":{"allow":[],"block":[]}}"#,
                 "either \"allow\" or \"block\", not both",

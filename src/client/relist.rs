@@ -120,6 +120,7 @@ impl Shared {
     /// Lists a server that is connected, and brings the map and its row up to date. `problem` is what is told when it
     /// cannot be listed.
     pub(super) async fn list_and_publish(&self, server: &Server, problem: &str) {
+        let _in_use = server.in_use();
         match self.list_again(server).await {
             Ok(walked) => {
                 let is_whole = walked.is_whole;

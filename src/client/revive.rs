@@ -41,7 +41,7 @@ impl Coming {
         // The sender lives as long as the server.
         drop(turn.changed().await);
         // Where a newer attempt is under way by now, the one that was waited for has failed, or was lost at once.
-        standing(&server.state()).map(|_| ())
+        standing(server, &server.state()).map(|_| ())
     }
 }
 
@@ -63,20 +63,34 @@ impl Shared {
     /// # Errors
     /// Why it cannot be called.
     pub(super) fn look(self: &Arc<Self>, index: usize, server: &Server, state: &mut State) -> Result<Coming, Down> {
-        if let State::Ready(live) = state
-            && let Some(lost) = live.connection.lost().cloned()
-        {
-            let is_child = matches!(server.config.endpoint, Endpoint::Stdio(_));
-            live.retries
-                .begin(is_child, &lost, self.clock.now())
-                .map_err(Down::Because)?;
-            self.begin_revival(index, state);
+        match state {
+            State::Asleep => self.begin_start(index, state),
+            State::Ready(live) => {
+                if let Some(lost) = live.connection.lost().cloned() {
+                    // Only what was not meant counts.
+                    if !live.is_stopped {
+                        self.begin_retry(server, &lost)?;
+                    }
+                    self.begin_revival(index, state);
+                }
+            }
+            State::Unavailable { .. } => self.try_woken_again(index, server, state)?,
+            State::Connecting | State::Reviving(_) | State::Closed => {}
         }
-        self.try_woken_again(index, server, state);
         match state {
             State::Connecting | State::Reviving(_) => Ok(Coming(Some(server.turns.subscribe()))),
-            other => standing(other).map(|_| Coming(None)),
+            other => standing(server, other).map(|_| Coming(None)),
         }
+    }
+
+    /// # Errors
+    /// Why a server that `cause` keeps from its calls may not be tried now.
+    pub(super) fn begin_retry(&self, server: &Server, cause: &Arc<Error>) -> Result<(), Down> {
+        let is_child = matches!(server.config.endpoint, Endpoint::Stdio(_));
+        server
+            .retries()
+            .begin(is_child, cause, self.clock.now())
+            .map_err(Down::Because)
     }
 
     fn begin_revival(self: &Arc<Self>, index: usize, state: &mut State) {
@@ -100,9 +114,10 @@ impl Shared {
             // It was closed meanwhile, and stays so. What was opened ends with its handle.
             return;
         };
+        live.is_stopped = false;
         let problem = match outcome {
             Ok((connection, established)) => {
-                live.retries.succeeded();
+                server.retries().succeeded();
                 live = Live {
                     connection,
                     established,
@@ -116,7 +131,7 @@ impl Shared {
                     json::quote(&server.config.name)
                 );
                 let diagnostic = Diagnostic::new(rule_of_failure(&error), &server.config.name, text);
-                live.retries.failed(error, self.clock.now());
+                server.retries().failed(error, self.clock.now());
                 Some(diagnostic)
             }
         };
@@ -125,6 +140,7 @@ impl Shared {
         drop(state);
         if problem.is_none() {
             self.attend(index, server);
+            self.watch_idleness(index, server);
         }
         self.tell_status(server);
         if let Some(diagnostic) = problem {
@@ -134,17 +150,17 @@ impl Shared {
 }
 
 /// The connection that a call can take, or why there is none.
-pub(super) fn standing(state: &State) -> Result<&Connection, Down> {
+pub(super) fn standing<'a>(server: &Server, state: &'a State) -> Result<&'a Connection, Down> {
     match state {
         State::Ready(live) => match live.connection.lost() {
             None => Ok(&live.connection),
-            Some(lost) => Err(Down::Because(live.retries.cause(lost))),
+            Some(lost) => Err(Down::Because(server.retries().cause(lost))),
         },
         State::Reviving(live) => Err(Down::Because(match live.connection.lost() {
-            Some(lost) => live.retries.cause(lost),
+            Some(lost) => server.retries().cause(lost),
             None => Arc::new(Error::new(ErrorCode::Unavailable, "it is being brought up again")),
         })),
-        State::Connecting => Err(Down::Because(Arc::new(Error::new(
+        State::Connecting | State::Asleep => Err(Down::Because(Arc::new(Error::new(
             ErrorCode::Unavailable,
             "the toolset is still connecting",
         )))),

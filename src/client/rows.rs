@@ -138,6 +138,14 @@ impl Shared {
 }
 
 impl Server {
+    /// The store has this row, with these tools.
+    pub(super) fn note_kept(&self, row: &PersistedServer, tools: &[Arc<ListedTool>]) {
+        let digests = tools
+            .iter()
+            .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
+        *self.kept() = Some(mark(row, digests, row.fingerprints.as_ref()));
+    }
+
     pub(super) fn kept(&self) -> MutexGuard<'_, Option<RowMark>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,6 +193,11 @@ pub(super) fn listed(tool: &PersistedTool) -> Option<ListedTool> {
     let is_shallow = schema.is_none_or(|schema| !json::is_deeper_than(schema.get(), limits::MAX_SCHEMA_DEPTH));
     (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES)
         .then(|| ListedTool::new(tool.name.as_str(), tool.description.as_deref(), schema, None))
+}
+
+/// All of them, or nothing: a listing with holes would pass the missing ones off as withdrawn.
+pub(super) fn all_listed(tools: &[PersistedTool]) -> Option<Vec<Arc<ListedTool>>> {
+    tools.iter().map(|tool| listed(tool).map(Arc::new)).collect()
 }
 
 /// The mark of a row with these tools: names and digests.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::cache::Cache;
 use super::catalogue::Listed;
 use super::connection::{Connection, Figures};
+use super::idle::Activity;
 use super::listen::Subscription;
 use super::options::ServerConfig;
 use super::relist::Relisting;
@@ -35,6 +36,10 @@ pub(super) struct Server {
     /// What the store holds of it, as far as that is known.
     pub(super) kept: Mutex<Option<RowMark>>,
     pub(super) figures: Figures,
+    /// How often it was brought up again.
+    pub(super) retries: Mutex<Retries>,
+    /// Who uses it, where it is stopped when nobody does.
+    pub(super) activity: Option<Arc<Activity>>,
     pub(super) credentials: Mutex<Credentials>,
     pub(super) cache: Cache,
     /// By URI.
@@ -52,7 +57,9 @@ pub(super) enum Credentials {
 
 pub(super) enum State {
     Connecting,
-    /// Connected, unless the connection was lost since.
+    /// It is left alone until it is called.
+    Asleep,
+    /// Connected, unless the connection was lost or let go since.
     Ready(Live),
     /// It was lost and is brought up again.
     Reviving(Live),
@@ -68,7 +75,8 @@ pub(super) struct Live {
     pub(super) connection: Connection,
     pub(super) established: Established,
     pub(super) took: Duration,
-    pub(super) retries: Retries,
+    /// Whether it was let go because nobody called it.
+    pub(super) is_stopped: bool,
 }
 
 impl Server {
@@ -82,6 +90,10 @@ impl Server {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn retries(&self) -> MutexGuard<'_, Retries> {
+        self.retries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
@@ -140,9 +152,11 @@ impl Server {
         let state = self.state();
         let (name, live, cause) = match &*state {
             State::Connecting => ("connecting", None, None),
+            State::Asleep => ("stopped", None, None),
             State::Reviving(live) => ("connecting", Some(live), None),
+            State::Ready(live) if live.is_stopped => ("stopped", Some(live), None),
             State::Ready(live) => match live.connection.lost() {
-                Some(lost) => ("unavailable", Some(live), Some(live.retries.cause(lost))),
+                Some(lost) => ("unavailable", Some(live), Some(self.retries().cause(lost))),
                 None if self.is_refused() => ("unavailable", Some(live), None),
                 None => ("ready", Some(live), None),
             },

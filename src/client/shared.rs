@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub(super) catalogue: Catalogue,
     /// Whether remote servers are remembered.
     pub(super) keeps_rows: bool,
+    /// Whether lazy servers are left alone. Not so where what they list is what was asked for.
+    pub(super) may_sleep: bool,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) http: Option<Arc<dyn HttpClient>>,

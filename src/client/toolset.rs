@@ -16,9 +16,9 @@ use super::call::Call;
 use super::catalogue::{Catalogue, Listed};
 use super::connect::{Attempt, Connected, Opened};
 use super::connection::{Figures, Tasks};
+use super::idle::Activity;
 use super::options::{Endpoint, Options, ServerConfig};
 use super::relist::Relisting;
-use super::retries::Retries;
 use super::rows::{Keep, Purpose, Rows};
 use super::server::{Live, Server, State};
 use super::shared::{Shared, closed};
@@ -87,6 +87,8 @@ impl Toolset {
                     .filter(|_| config.is_remote())
                     .and_then(|rows| rows.of(&projected_name));
                 Server {
+                    activity: Activity::of(&config, &options, &clock),
+                    retries: Mutex::default(),
                     redactor: Arc::new(Redactor::new(config.secrets())),
                     config,
                     projected_name,
@@ -94,7 +96,7 @@ impl Toolset {
                     listed: Mutex::new(Listed::guarded_by(row.and_then(Baseline::of_row))),
                     turns: watch::Sender::default(),
                     relisting: Relisting::default(),
-                    row: Mutex::new(row.filter(|_| woken.is_some()).cloned()),
+                    row: Mutex::new(row.cloned()),
                     kept: Mutex::default(),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
@@ -114,6 +116,7 @@ impl Toolset {
             servers,
             catalogue: Catalogue::default(),
             keeps_rows: rows.is_some_and(|rows| rows.purpose != Purpose::Review),
+            may_sleep: rows.is_none_or(|rows| rows.purpose != Purpose::Review),
             listener,
             clock,
             http,
@@ -124,15 +127,21 @@ impl Toolset {
         })))
     }
 
-    /// Connects all servers at once and projects what they list. A server that fails is told as a diagnostic.
+    /// Connects all servers at once, but for those that are left alone until they are called, and projects what they list.
+    /// A server that fails is told as a diagnostic.
     ///
     /// # Errors
     /// `closed` when the toolset is closed meanwhile.
     pub(crate) async fn connect(&self) -> Result<()> {
-        let all: Vec<_> = (0..self.0.servers.len()).collect();
-        self.connect_all(&all, Keep::Always).await?;
+        let eager = self.indices(|shared, server| {
+            let is_asleep = shared.leave_asleep(server);
+            // From here on it is only in the way.
+            drop(server.take_row());
+            !is_asleep
+        });
+        self.connect_all(&eager, Keep::Always).await?;
         self.0.publish();
-        for index in all {
+        for index in eager {
             self.0.begin_relisting(index);
         }
         Ok(())
@@ -315,10 +324,11 @@ impl Shared {
             connection: opened.connection,
             established: opened.established,
             took: opened.took,
-            retries: Retries::default(),
+            is_stopped: false,
         };
         server.connected(State::Ready(live));
         self.attend(index, server);
+        self.watch_idleness(index, server);
         self.tell_status(server);
     }
 

@@ -9,7 +9,8 @@ use url::Url;
 
 use super::catalogue::Listed;
 use super::options::{Endpoint, Remote, ServerConfig};
-use super::rows::{Keep, listed, mark};
+use super::revive::Down;
+use super::rows::{Keep, all_listed};
 use super::server::{Server, State};
 use super::shared::Shared;
 use super::toolset::Toolset;
@@ -79,7 +80,7 @@ impl Toolset {
     /// # Errors
     /// `closed` when the toolset is closed meanwhile.
     pub(crate) async fn wake(&self) -> Result<()> {
-        let unlisted = self.indices(|shared, server| !shared.remember(server));
+        let unlisted = self.indices(|shared, server| !shared.leave_asleep(server) && !shared.remember(server));
         self.connect_all(&unlisted, Keep::IfChanged).await?;
         self.0.publish();
         for index in unlisted {
@@ -101,7 +102,7 @@ impl Toolset {
         drop(tried);
     }
 
-    fn indices(&self, are: impl Fn(&Shared, &Server) -> bool) -> Vec<usize> {
+    pub(super) fn indices(&self, are: impl Fn(&Shared, &Server) -> bool) -> Vec<usize> {
         let servers = self.0.servers.iter().enumerate();
         servers
             .filter(|(_, server)| are(&self.0, server))
@@ -111,34 +112,43 @@ impl Toolset {
 }
 
 impl Shared {
-    /// A server that has tools without ever having been connected was woken while it was down: a call has it tried again,
-    /// but for a moment after each failure.
-    pub(super) fn try_woken_again(self: &Arc<Self>, index: usize, server: &Server, state: &mut State) {
-        let State::Unavailable { at, .. } = state else { return };
+    /// A server that has tools without ever having been connected was down when it was woken, or called for the first time:
+    /// a call has it tried again, but for a moment after each failure, and a child no more often than one that died.
+    ///
+    /// # Errors
+    /// Why a child may not be started now.
+    pub(super) fn try_woken_again(
+        self: &Arc<Self>,
+        index: usize,
+        server: &Server,
+        state: &mut State,
+    ) -> Result<(), Down> {
+        let State::Unavailable { at, cause } = state else {
+            return Ok(());
+        };
         let is_left_alone = self.clock.now().saturating_duration_since(*at) < limits::REVIVAL_PAUSE;
         if is_left_alone || server.listed().tools.is_empty() {
-            return;
+            return Ok(());
         }
-        *state = State::Connecting;
-        let shared = Arc::clone(self);
-        self.tasks
-            .spawn(async move { shared.check_against_server(index).await });
+        self.begin_retry(server, cause)?;
+        self.begin_start(index, state);
+        Ok(())
     }
 
-    /// Connects a server that was woken, and lists it. It can be called as soon as it is connected.
-    async fn check_against_server(self: &Arc<Self>, index: usize) {
+    /// Connects a server whose tools are known already, and lists it. It can be called as soon as it is connected.
+    pub(super) async fn check_against_server(self: &Arc<Self>, index: usize) {
         let Some(server) = self.servers.get(index) else {
             return;
         };
         let _trying = Trying { shared: self, server };
-        // Only a child may be switched off, and none is woken.
+        // Only a child may be switched off, and then it is neither woken nor left alone.
         let Some(attempt) = self.attempt(index, server) else {
             return;
         };
         match attempt.open_alone().await {
             Ok(opened) => {
                 self.welcome(index, server, opened);
-                let problem = "was woken, and could not be listed; its tools stay as they were stored";
+                let problem = "was connected, and could not be listed; its tools stay as they were known";
                 self.list_and_publish(server, problem).await;
             }
             Err(error) => self.fail(server, error),
@@ -152,12 +162,8 @@ impl Shared {
         let baseline = Baseline::of_row(&row);
         let stored = row.tools.as_deref().unwrap_or_default();
         let is_within_limits = stored.len() as u64 <= self.options.listing.max_tools;
-        let tools: Option<Vec<_>> = stored.iter().map(|tool| listed(tool).map(Arc::new)).collect();
-        let tools = tools.filter(|_| is_within_limits).unwrap_or_default();
-        let digests = tools
-            .iter()
-            .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
-        *server.kept() = Some(mark(&row, digests, row.fingerprints.as_ref()));
+        let tools = all_listed(stored).filter(|_| is_within_limits).unwrap_or_default();
+        server.note_kept(&row, &tools);
         let remembers = !tools.is_empty();
         *server.listed() = Listed::remembered(tools, baseline);
         remembers

@@ -137,7 +137,8 @@ impl RemoteKind {
 }
 
 impl PersistedTool {
-    fn decode(text: &str) -> Option<Self> {
+    /// Reads one tool; nothing for what is none.
+    pub(crate) fn decode(text: &str) -> Option<Self> {
         let tool = Object::parse(text)?;
         let description = tool.present("description");
         if description.is_some_and(|value| !json::is_string(value.get())) {

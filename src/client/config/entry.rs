@@ -82,9 +82,9 @@ impl<'a> Entry<'a> {
         } else {
             self.remote(&object, &mut server)?;
         }
-        // Ours, for files that are written for us.
-        for key in ["timeoutMs", "protocol"] {
-            if let Some(value) = object.present(key) {
+        // Ours, for files that are written for us. Others have `tools` with names.
+        for key in ["timeoutMs", "protocol", "lazy", "idleStopMs", "tools"] {
+            if let Some(value) = object.present(key).filter(|value| !is_filter(key, value)) {
                 server.raw(key, value.get());
             }
         }
@@ -233,6 +233,12 @@ impl<'a> Entry<'a> {
             Err(error) => Err(Problem::new(self.value, error.message().replace("servers[0].", ""))),
         }
     }
+}
+
+/// Whether a member selects tools by name, as some hosts have it, and lists none.
+fn is_filter(key: &str, value: &RawValue) -> bool {
+    let names = |items: Vec<&RawValue>| items.iter().all(|item| json::is_string(item.get()));
+    key == "tools" && json::array(value.get()).is_some_and(names)
 }
 
 impl Kind {
