@@ -1,7 +1,8 @@
 // The measured process: one subject, alone, driven over IPC by `subject.mjs`.
 //
 // argv: the subject's module, and the module of the work (`-` where the load comes from outside).
-//   subject module  `start(input)` returns `{ close(), info?, ... }`
+//   subject module  `start(input)` returns `{ close(), info?, pid?, ... }`; `pid` is that of a program which stands behind
+//                   it and is measured in its place
 //   work module     `measure(subject, params, clock)` does the work and returns `{ operations, ... }`; it calls
 //                   `clock.start()` and `clock.stop()` around it, so that preparing and summing up are not counted
 //
@@ -37,18 +38,20 @@ const operations = {
   },
 
   // The two ends of a window in which something outside does the work.
-  async begin() {
-    openWindow = new Clock();
+  async begin({ profileTo }) {
+    openWindow = new Clock(subject.pid);
+    openWindow.session = profileTo ? await startProfile() : undefined;
     openWindow.start();
   },
 
-  async end() {
+  async end({ profileTo }) {
     openWindow.stop();
+    if (openWindow.session) await writeFile(profileTo, JSON.stringify(await stopProfile(openWindow.session)));
     return openWindow.cost();
   },
 
   async stop() {
-    const held = memory();
+    const held = memory(subject?.pid);
     await close();
     return { memory: held };
   },
@@ -80,15 +83,21 @@ async function close() {
 }
 
 class Clock {
+  #pid;
   #before;
   #after;
 
+  /** `pid` for the cost of another process than this one. */
+  constructor(pid) {
+    this.#pid = pid;
+  }
+
   start() {
-    this.#before = snapshot('start');
+    this.#before = snapshot('start', this.#pid);
   }
 
   stop() {
-    this.#after = snapshot('stop');
+    this.#after = snapshot('stop', this.#pid);
   }
 
   cost() {

@@ -6,6 +6,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 
 import { machineBusyUs } from './machine.mjs';
+import { Pipes } from './pipes.mjs';
 import { median, pairedRatio, spread } from './stats.mjs';
 import { Subject } from './subject.mjs';
 
@@ -59,6 +60,7 @@ export class Run {
   #variant;
   #options;
   #process;
+  #pipes;
   #info;
   #operations = 0;
 
@@ -95,7 +97,9 @@ export class Run {
     const process = this.#process;
     if (!process) return;
     this.#process = undefined;
+    await this.#release();
     const { memory } = (await process.stop()) ?? {};
+    await this.#closePipes();
     if (memory) this.memory.push(memory);
     if (!this.#case.witness) return;
     const seen = await this.#case.witness({ ...this.#options, variant: this.#variant, subject: this.subject });
@@ -108,17 +112,34 @@ export class Run {
 
   /** Ends what still runs, after a failure. */
   async abandon() {
+    await this.#release().catch(() => {});
     await this.#process?.stop().catch(() => {});
+    await this.#closePipes();
+  }
+
+  /** What the case holds against the subject. */
+  async #release() {
+    const info = this.#info;
+    this.#info = undefined;
+    if (info) await this.#case.release?.({ info: info.info });
+  }
+
+  async #closePipes() {
+    const pipes = this.#pipes;
+    this.#pipes = undefined;
+    await pipes?.close();
   }
 
   async #start() {
     await mkdir(this.#options.scratch, { recursive: true });
+    if (this.#case.hasPipes) this.#pipes = await Pipes.make(this.#options.scratch);
     this.#process = new Subject({
       name: this.name,
       subject: this.subject.module.href,
       work: this.#case.work?.href,
       execPath: this.#options.execPath,
       execArgv: [...(this.subject.execArgv ?? []), ...(this.#options.execArgv ?? [])],
+      pipes: this.#pipes,
     });
     const input = await this.#case.input?.({ ...this.#options, variant: this.#variant, subject: this.subject });
     this.#info = await this.#process.start(input ?? {});
@@ -128,9 +149,17 @@ export class Run {
     const { seconds } = this.#options;
     const params = { seconds, ...this.#variant.params };
     if (this.#case.work) return this.#process.measure(params, { seconds, ...measureOptions });
-    await this.#process.begin();
-    const outside = await this.#case.drive({ ...this.#options, variant: this.#variant, info: this.#info.info, params });
-    return { ...(await this.#process.end()), ...outside };
+    await this.#process.begin(measureOptions);
+    const outside = await this.#case.drive({
+      ...this.#options,
+      variant: this.#variant,
+      subject: this.subject,
+      info: this.#info.info,
+      pid: this.#info.pid,
+      pipes: this.#pipes,
+      params,
+    });
+    return { ...(await this.#process.end(measureOptions)), ...outside };
   }
 }
 
@@ -199,10 +228,10 @@ export function verdicts(benchCase, { targets = [] }, figures) {
   });
 }
 
-/** A bound on the metric itself: the rounds of ours, on this machine. */
+/** A bound on the metric itself, or on another figure of the rounds of ours, on this machine. */
 function absolute(benchCase, target, ours) {
   if (!ours) return { ...target, holds: null };
-  const value = spread(valuesOf(benchCase)(ours));
+  const value = spread(ours.rounds.map(target.figure ?? benchCase.metric.of));
   return { ...target, value, holds: value.median < target.below };
 }
 

@@ -50,9 +50,9 @@ export function variantLines(benchCase, figures) {
 
 /** One line per target, in words. */
 export function verdictLines({ metric }, { variant, verdicts }) {
-  return verdicts.map(({ atLeast, atMost, below, value, vs, of, by, ratio: found, holds }) => {
+  return verdicts.map(({ atLeast, atMost, below, unit = metric.unit, value, vs, of, by, ratio: found, holds }) => {
     if (below !== undefined) {
-      const line = `target ${variant}: below ${below.toFixed(2)} ${metric.unit}`;
+      const line = `target ${variant}: below ${below.toFixed(2)} ${unit}`;
       if (holds === null) return `${line}: NOT MEASURED (a subject is missing)`;
       const range = `${value.min.toFixed(2)} to ${value.max.toFixed(2)}`;
       return `${line}: ${holds ? 'holds' : 'DOES NOT HOLD'}: ${value.median.toFixed(2)} (${range})`;

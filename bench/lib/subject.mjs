@@ -11,13 +11,16 @@ export class Subject {
   #lastId = 0;
   #exited;
 
-  /** `subject` and `work` are module URLs; `execPath` runs them, with the flags `execArgv` besides `--expose-gc`. */
-  constructor({ name, subject, work = '-', execPath = process.execPath, execArgv = [] }) {
+  /**
+   * `subject` and `work` are module URLs; `execPath` runs them, with the flags `execArgv` besides `--expose-gc`. Its standard
+   * input and output are those of `pipes`, where there are any.
+   */
+  constructor({ name, subject, work = '-', execPath = process.execPath, execArgv = [], pipes }) {
     this.name = name;
     this.#process = fork(CHILD, [subject, work], {
       execPath,
       execArgv: ['--expose-gc', ...execArgv],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: [pipes?.inputFd ?? 'ignore', pipes?.outputFd ?? 'inherit', 'inherit', 'ipc'],
     });
     this.#process.on('message', ({ id, value, error }) => {
       const pending = this.#pending.get(id);
@@ -48,12 +51,12 @@ export class Subject {
     return this.#request('measure', { params, profileTo }, seconds * 10 + 60);
   }
 
-  begin() {
-    return this.#request('begin', {}, 60);
+  begin({ profileTo } = {}) {
+    return this.#request('begin', { profileTo }, 60);
   }
 
-  end() {
-    return this.#request('end', {}, 60);
+  end({ profileTo } = {}) {
+    return this.#request('end', { profileTo }, 60);
   }
 
   /** Closes the subject, then the process. Resolves to what the subject held at the end, where it could tell. */

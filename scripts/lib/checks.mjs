@@ -4,7 +4,13 @@ import { run, runBin } from './run.mjs';
 import { cargoDeny, typos } from './tools.mjs';
 
 /** Crates that are not the addon, each with a manifest of its own. */
-export const sideCrates = ['fuzz', 'bench/peers/line-echo', 'bench/peers/http-echo', 'bench/peers/rmcp-server'];
+export const sideCrates = [
+  'fuzz',
+  'bench/peers/line-echo',
+  'bench/peers/http-echo',
+  'bench/peers/load',
+  'bench/peers/rmcp-server',
+];
 
 const denyWarnings = ['--', '-D', 'warnings'];
 const cargo = async (...args) => (await run('cargo', args)).code;
@@ -29,7 +35,7 @@ export const sourceChecks = [
     name: 'the pure modules without tokio (cargo check of fuzz/)',
     run: () => cargo('check', '--manifest-path', 'fuzz/Cargo.toml', '--all-targets'),
   },
-  ...['line-echo', 'http-echo'].map((peer) => ({
+  ...['line-echo', 'http-echo', 'load'].map((peer) => ({
     name: `clippy of bench/peers/${peer}`,
     run: () => cargo('clippy', '--manifest-path', `bench/peers/${peer}/Cargo.toml`, '--all-targets', ...denyWarnings),
   })),

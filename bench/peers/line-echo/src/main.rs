@@ -6,7 +6,7 @@
 //! no example of a server.
 //!
 //! ```text
-//! line-echo [--stats FILE]                                  serve on stdin and stdout until stdin ends
+//! line-echo [--stats FILE] [--tools N]                      serve on stdin and stdout until stdin ends
 //! line-echo solo [--in-flight N] [--text-bytes N] [--seconds S]   drive a second copy of itself, print its rate
 //! ```
 //!

@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 
 use line_echo::echo::{Answered, Echo};
-use line_echo::{option, scan, usage};
+use line_echo::{number, option, scan, usage};
 
 /// Lines of 64 calls with a 4 KiB text fit in one read.
 const READ_BYTES: usize = 512 * 1024;
 
 pub fn run(args: &[String]) -> std::io::Result<()> {
-    let mut server = Server::default();
+    let mut server = Server::new(number(args, "--tools", 1.0)?.max(1.0) as usize);
     let mut stdin = std::io::stdin().lock();
     let mut stdout = std::io::stdout().lock();
     let mut input = vec![0_u8; READ_BYTES];
@@ -52,17 +52,15 @@ pub struct Server {
     reads: u64,
 }
 
-impl Default for Server {
-    fn default() -> Self {
+impl Server {
+    pub fn new(tools: usize) -> Self {
         Self {
-            echo: Echo::new(1),
+            echo: Echo::new(tools),
             calls: 0,
             reads: 0,
         }
     }
-}
 
-impl Server {
     /// Answers every complete line of `bytes` into `out`; returns how many bytes those lines took. The first `known`
     /// bytes were seen before and hold no line end.
     pub fn take(&mut self, bytes: &[u8], known: usize, out: &mut Vec<u8>) -> usize {
@@ -91,7 +89,7 @@ mod tests {
 
     fn answers(input: &[u8]) -> String {
         let mut out = Vec::new();
-        Server::default().take(input, 0, &mut out);
+        Server::new(1).take(input, 0, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -100,7 +98,7 @@ mod tests {
         let input = b"{\"id\":1,\"method\":\"ping\"}\n{\"id\":2,\"method\":\"ping\"}\n{\"id\":3,\"meth";
         let whole = answers(input);
         for cut in 0..input.len() {
-            let mut server = Server::default();
+            let mut server = Server::new(1);
             let mut out = Vec::new();
             let consumed = server.take(&input[..cut], 0, &mut out);
             let rest = &input[consumed..];

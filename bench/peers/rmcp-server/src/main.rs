@@ -1,5 +1,6 @@
-//! A small server on `rmcp`: `rmcp-server <session | stateless | both>`. It prints its address and serves until its
-//! standard input ends, so that it never outlives the test that started it.
+//! A small server on `rmcp`: `rmcp-server <session | stateless | both> [FILE]`. It prints its address and serves until its
+//! standard input ends, so that it never outlives the test that started it. With a file, which holds a JSON array of tools,
+//! it lists those in place of its own, keeps no sessions, and answers with JSON: the fastest that it has for a benchmark.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -25,10 +26,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("both") => BOTH_ERAS,
         _ => return Err("usage: rmcp-server <session | stateless | both>".into()),
     };
+    let mut config = StreamableHttpServerConfig::default();
+    let tools: Arc<[Tool]> = match std::env::args().nth(2) {
+        None => own_tools().into(),
+        Some(file) => {
+            config.legacy_session_mode = false;
+            config.json_response = true;
+            serde_json::from_str::<Vec<Tool>>(&std::fs::read_to_string(file)?)?.into()
+        }
+    };
     let service = StreamableHttpService::new(
-        move || Ok(Fixture { versions }),
+        move || {
+            Ok(Fixture {
+                versions,
+                tools: Arc::clone(&tools),
+            })
+        },
         Arc::new(LocalSessionManager::default()),
-        StreamableHttpServerConfig::default(),
+        config,
     );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}/mcp", listener.local_addr()?);
@@ -43,6 +58,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[derive(Clone)]
 struct Fixture {
     versions: &'static [ProtocolVersion],
+    tools: Arc<[Tool]>,
 }
 
 impl ServerHandler for Fixture {
@@ -60,18 +76,7 @@ impl ServerHandler for Fixture {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![
-            tool("echo", "Gives its text back", json!({ "text": { "type": "string" } })),
-            tool("progress", "Reports three steps", json!({})),
-            tool("fail", "Fails", json!({})),
-            tool("slow", "Takes a minute", json!({})),
-            tool("ask", "Asks for a name", json!({})),
-            tool(
-                "mirror",
-                "Wants an argument in a header too",
-                json!({ "region": { "type": "string", "x-mcp-header": "Region" } }),
-            ),
-        ]))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     async fn call_tool(
@@ -116,6 +121,21 @@ impl ServerHandler for Fixture {
             other => Err(ErrorData::invalid_params(format!("no tool {other}"), None)),
         }
     }
+}
+
+fn own_tools() -> Vec<Tool> {
+    vec![
+        tool("echo", "Gives its text back", json!({ "text": { "type": "string" } })),
+        tool("progress", "Reports three steps", json!({})),
+        tool("fail", "Fails", json!({})),
+        tool("slow", "Takes a minute", json!({})),
+        tool("ask", "Asks for a name", json!({})),
+        tool(
+            "mirror",
+            "Wants an argument in a header too",
+            json!({ "region": { "type": "string", "x-mcp-header": "Region" } }),
+        ),
+    ]
 }
 
 fn tool(name: &'static str, description: &'static str, properties: Value) -> Tool {
