@@ -12,6 +12,7 @@ export {
 } from './client/prompt.js';
 export { retrustMcpServer } from './client/rows.js';
 export { createMemoryMcpConnectionStore, createSqliteMcpConnectionStore } from './client/stores.js';
+export * from './server.js';
 export { AbortError, McpError } from './errors.js';
 export type { McpErrorCode } from './errors.js';
 export type {

@@ -81,20 +81,24 @@ export async function adaptHarnessArtifacts(
 ): Promise<MCPResource[]> {
   const { scheme, scope } = readOptions(runtime, options);
   const listed = await artifacts.list(runtime, scope, async () => asList(await runtime.artifacts?.list(scope)));
-  return adapt(listed, 'artifact', ({ chatId, artifactId, name, description, mimeType, size }: ArtifactLike, entry) => {
-    assertTexts({ chatId, artifactId });
-    const type = text(options.mimeTypeResolver?.(entry)) ?? text(mimeType);
-    return {
-      uri: `${scheme}://artifact/${segment(chatId)}/${segment(artifactId)}`,
-      name: text(name) ?? artifactId,
-      ...shown({ description, mimeType: type, size }),
-      handler: async (_uri, context) => {
-        const { tenantId } = { tenantId: context.tenantId, ...scope };
-        const content = await runtime.artifacts?.read({ chatId, artifactId, ...tenant(tenantId) });
-        return contentOf(content, type);
-      },
-    };
-  });
+  return adapt(
+    listed,
+    'an artifact',
+    ({ chatId, artifactId, name, description, mimeType, size }: ArtifactLike, entry) => {
+      assertTexts({ chatId, artifactId });
+      const type = text(options.mimeTypeResolver?.(entry)) ?? text(mimeType);
+      return {
+        uri: `${scheme}://artifact/${segment(chatId)}/${segment(artifactId)}`,
+        name: text(name) ?? artifactId,
+        ...shown({ description, mimeType: type, size }),
+        handler: async (_uri, context) => {
+          const { tenantId } = { tenantId: context.tenantId, ...scope };
+          const content = await runtime.artifacts?.read({ chatId, artifactId, ...tenant(tenantId) });
+          return contentOf(content, type);
+        },
+      };
+    },
+  );
 }
 
 /**
@@ -111,7 +115,7 @@ export async function adaptSandboxFiles(
 ): Promise<MCPResource[]> {
   const { scheme, scope } = readOptions(runtime, options);
   const listed = await files.list(runtime, scope, async () => asList(await runtime.sandbox?.list(scope)));
-  return adapt(listed, 'sandbox file', ({ chatId, path, name, size }: SandboxEntryLike, entry) => {
+  return adapt(listed, 'a sandbox file', ({ chatId, path, name, size }: SandboxEntryLike, entry) => {
     assertTexts({ chatId, path });
     const mimeType = resolveMimeType(entry, options.mimeTypeResolver as MimeTypeResolver<SandboxEntryLike>);
     return {
@@ -140,7 +144,7 @@ export async function adaptHarnessPrompts(runtime: RuntimeLike, options: Adapter
   readOptions(runtime, options);
   const { prompts } = runtime;
   const contributed = prompts !== undefined && 'list' in prompts ? await prompts.list() : prompts;
-  return adapt(asList(contributed), 'prompt', (prompt: PromptLike) => {
+  return adapt(asList(contributed), 'a prompt', (prompt: PromptLike) => {
     const { name, title, description, arguments: list } = prompt;
     assertTexts({ name });
     if (typeof prompt.render !== 'function') throw new TypeError('it has no render');
@@ -226,7 +230,7 @@ function adapt<Source, Adapted>(
       if (!isObject(source)) throw new TypeError('it is no object');
       adapted.push(read(source, source));
     } catch (error) {
-      warn(`a ${what} is left out: ${describe(error)}`);
+      warn(`${what} is left out: ${describe(error)}`);
     }
   }
   return adapted;

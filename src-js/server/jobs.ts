@@ -54,29 +54,15 @@ export class Jobs {
     };
   }
 
-  /** Takes a job that wants an answer, or word of one; gives whether it was any of these. */
-  take(job: NativeJob): boolean {
+  /** Takes a job that wants an answer, or word of one. */
+  take(job: NativeJob): void {
+    const { kind, text } = job;
     const id = job.id ?? 0;
-    switch (job.kind) {
-      case 'abort':
-        this.#abort(id, job.text ?? 'closed');
-        return true;
-      case 'answered':
-        this.#answered(id, job);
-        return true;
-      case 'released':
-        this.#release(id);
-        return true;
-      case 'warn':
-        log(this.#shop.logger, 'warn', job.text ?? '');
-        return true;
-      default: {
-        const work = WORK.get(job.kind);
-        if (work === undefined) return false;
-        void this.#perform(id, job, work);
-        return true;
-      }
-    }
+    if (kind === 'abort') this.#abort(id, text ?? 'closed');
+    else if (kind === 'answered') this.#answered(id, job);
+    else if (kind === 'released') this.#release(id);
+    else if (kind === 'warn') log(this.#shop.logger, 'warn', text ?? '');
+    else void this.#perform(id, job, WORK.get(kind));
   }
 
   /** What is to be said of something that was thrown, which is logged here. */
@@ -90,7 +76,8 @@ export class Jobs {
     return { kind: 'thrown', text: describe(error), reference };
   }
 
-  async #perform(id: number, job: NativeJob, work: Work): Promise<void> {
+  async #perform(id: number, job: NativeJob, work: Work | undefined): Promise<void> {
+    if (work === undefined) return;
     const { runtime, caller, answers } = job;
     const run = new Run(
       {

@@ -470,8 +470,13 @@ export class MCPServer {
   #request(start: (id: number) => void): Promise<NativeJob> {
     const id = ++this.#lastRequest;
     awake.add(this);
+    // Callbacks of the core keep no process alive, and somebody waits here.
+    const alive = setInterval(() => {}, LONGEST_INTERVAL);
     return new Promise((resolve) => {
-      this.#requests.set(id, resolve);
+      this.#requests.set(id, (job) => {
+        clearInterval(alive);
+        resolve(job);
+      });
       start(id);
     });
   }
@@ -499,6 +504,9 @@ export class MCPServer {
     }
   }
 }
+
+/** In milliseconds: the longest that there is. */
+const LONGEST_INTERVAL = 2 ** 31 - 1;
 
 type Kind = 'tools' | 'resources' | 'prompts';
 

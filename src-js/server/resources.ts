@@ -96,8 +96,11 @@ function partOf(part: Bag, uri: string, mimeType: string | undefined): NativeCon
 export function bytesOf(blob: unknown): Uint8Array | undefined {
   if (typeof blob === 'string') return BASE64.test(blob) ? Buffer.from(blob, 'base64') : undefined;
   if (!isHost(blob)) return undefined;
-  if (ArrayBuffer.isView(blob)) return new Uint8Array(blob.buffer, blob.byteOffset, blob.byteLength);
-  return blob instanceof ArrayBuffer ? new Uint8Array(blob) : undefined;
+  if (blob instanceof ArrayBuffer) return new Uint8Array(blob);
+  if (!ArrayBuffer.isView(blob)) return undefined;
+  const bytes = new Uint8Array(blob.buffer, blob.byteOffset, blob.byteLength);
+  // Memory that is shared with other threads does not cross.
+  return blob.buffer instanceof ArrayBuffer ? bytes : Uint8Array.from(bytes);
 }
 
 const BASE64 = /^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/;

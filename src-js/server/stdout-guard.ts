@@ -53,9 +53,10 @@ export function guardStdout(): StdoutGuard {
 
 function redirect(): NonNullable<typeof redirection> {
   const { stdout, stderr } = process;
-  const write = stdout.write.bind(stdout);
-  // Looked up each time: somebody may have put theirs there.
-  const elsewhere = (chunk: string | Uint8Array, ...rest: never[]): boolean => stderr.write(chunk, ...rest);
+  const write: (chunk: string | Uint8Array, ...rest: never[]) => boolean = stdout.write.bind(stdout);
+  // Whoever has put theirs around this function goes on to call it when the guard is gone.
+  const elsewhere = (chunk: string | Uint8Array, ...rest: never[]): boolean =>
+    redirection === undefined ? write(chunk, ...rest) : stderr.write(chunk, ...rest);
   const restores = [replace(stdout, 'write', elsewhere)];
   // Node's console writes through the stream, which is enough. Bun's does not.
   if (process.versions['bun'] !== undefined) {

@@ -359,14 +359,7 @@ impl NativeServer {
     /// is told by `ended`.
     #[napi]
     pub fn start_stdio(&mut self, env: Env, id: i64, own: bool, limits: String) -> napi::Result<()> {
-        self.keep_alive = Some(KeepAlive::new(env)?);
-        if self.hook.is_none() {
-            self.hook = Some(env.add_env_cleanup_hook(Arc::clone(&self.running), |running| {
-                if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
-                    running.stop.cancel();
-                }
-            })?);
-        }
+        self.hold(env)?;
         let started = self.begin_stdio(own, &limits);
         self.mailbox.answer(NativeJob::done(id, started.map(|()| None)));
         Ok(())
@@ -375,7 +368,7 @@ impl NativeServer {
     /// Serves a port. Ends with the number of the port; how it goes on is told by `ended`.
     #[napi]
     pub fn start_network(&mut self, env: Env, id: i64, options: String) -> napi::Result<()> {
-        self.keep_alive = Some(KeepAlive::new(env)?);
+        self.hold(env)?;
         let prepared = self.prepare_network(&options);
         let (mailbox, slot) = (Arc::clone(&self.mailbox), Arc::clone(&self.running));
         let stop = CancellationToken::new();
@@ -518,6 +511,19 @@ impl NativeServer {
             stdio::serve(server, limits, source, outlet, stop).await;
             end(&slot, &mailbox);
         });
+        Ok(())
+    }
+
+    /// Keeps the process alive, and ends what runs with its environment.
+    fn hold(&mut self, env: Env) -> napi::Result<()> {
+        self.keep_alive = Some(KeepAlive::new(env)?);
+        if self.hook.is_none() {
+            self.hook = Some(env.add_env_cleanup_hook(Arc::clone(&self.running), |running| {
+                if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
+                    running.stop.cancel();
+                }
+            })?);
+        }
         Ok(())
     }
 
