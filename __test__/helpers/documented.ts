@@ -2,6 +2,14 @@
 // does not compile here, or fails the test of the README.
 
 import type { McpError, McpOptions, McpServerConfig, McpToolset } from 'espalier/node';
+import type {
+  MCPServer,
+  MCPServerConfig,
+  SSETransportOptions,
+  StdioTransportOptions,
+  StreamableHttpTransportOptions,
+  WebSocketTransportOptions,
+} from 'espalier/server';
 
 type StdioServer = Extract<McpServerConfig, { type: 'stdio' }>;
 
@@ -83,3 +91,91 @@ export const errorCodes: string[] = Object.keys({
   'host-blocked': true,
   'too-large': true,
 } satisfies Record<McpError['code'], true>);
+
+export const serverOptions: string[] = Object.keys({
+  name: true,
+  version: true,
+  title: true,
+  websiteUrl: true,
+  icons: true,
+  instructions: true,
+  runtime: true,
+  nativeExecution: true,
+  resolveRuntime: true,
+  allowUntenantedSessions: true,
+  validateArguments: true,
+  maxTools: true,
+  pageSize: true,
+  cacheTtlMs: true,
+  cacheScope: true,
+  protocolVersions: true,
+  requestStateSecret: true,
+  logger: true,
+} satisfies Record<keyof MCPServerConfig, true>);
+
+export const serverMembers: string[] = Object.keys({
+  register: true,
+  registerTool: true,
+  unregister: true,
+  registerResource: true,
+  registerResources: true,
+  registerResourceTemplate: true,
+  registerPrompt: true,
+  registerPrompts: true,
+  registerCompletion: true,
+  registerSession: true,
+  getSession: true,
+  listSessions: true,
+  unregisterSession: true,
+  invalidateToolCache: true,
+  notifyResourceUpdated: true,
+  start: true,
+  stop: true,
+  isStarted: true,
+  getTransport: true,
+  listTools: true,
+  callTool: true,
+  stats: true,
+} satisfies Record<Exclude<keyof MCPServer, symbol>, true>);
+
+export const stdioLimits: string[] = Object.keys({
+  maxBodyBytes: true,
+  maxJsonDepth: true,
+  maxConcurrentRequests: true,
+  maxQueuedRequests: true,
+  requestTimeoutMs: true,
+  maxBufferedBytes: true,
+  shutdownTimeoutMs: true,
+} satisfies Record<Exclude<keyof StdioTransportOptions, 'input' | 'output'>, true>);
+
+export const networkOptions: string[] = Object.keys({
+  port: true,
+  host: true,
+  path: true,
+  messagesPath: true,
+  streamableHttp: true,
+  mcpPath: true,
+  cors: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  tenantIdExtractor: true,
+  sessionIdExtractor: true,
+  multiTenant: true,
+  allowUnauthenticated: true,
+  tls: true,
+  maxConnections: true,
+  maxSessions: true,
+  maxBodyBytes: true,
+  maxJsonDepth: true,
+  maxConcurrentRequests: true,
+  maxQueuedRequests: true,
+  requestTimeoutMs: true,
+  idleTimeoutMs: true,
+  heartbeatIntervalMs: true,
+  maxBufferedBytes: true,
+  headerTimeoutMs: true,
+  shutdownTimeoutMs: true,
+} satisfies Record<
+  keyof SSETransportOptions | keyof StreamableHttpTransportOptions | keyof WebSocketTransportOptions,
+  true
+>);

@@ -30,6 +30,8 @@ export class WireClient {
   readonly output = new PassThrough();
   /** Everything that was no answer. */
   readonly notifications: { method: string; params: Json }[] = [];
+  /** What the server said when it was opened. */
+  opened: Json = {};
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #options: ClientOptions;
   #last = 0;
@@ -51,12 +53,13 @@ export class WireClient {
       await server.stop();
     });
     if (this.isStateless) return this;
-    const { error } = await this.request('initialize', {
+    const { result, error } = await this.request('initialize', {
       protocolVersion: this.#options.revision ?? '2025-11-25',
       capabilities: this.#options.capabilities ?? {},
       clientInfo: { name: 'test', version: '1' },
     });
-    if (error !== undefined) throw new Error(error.message);
+    if (result === undefined) throw new Error(error?.message);
+    this.opened = result;
     this.send({ method: 'notifications/initialized' });
     return this;
   }
@@ -69,7 +72,7 @@ export class WireClient {
   async request(method: string, params: Json = {}): Promise<Answer> {
     let round: Json = {};
     for (;;) {
-      const answer = await this.#once(method, { ...params, ...round });
+      const answer = await this.once(method, { ...params, ...round });
       if (answer.result?.['resultType'] !== 'input_required') return answer;
       const { inputRequests, requestState } = answer.result;
       const responses: Json = {};
@@ -96,7 +99,8 @@ export class WireClient {
     return until(method, () => this.notifications.find((told) => told.method === method)?.params ?? undefined);
   }
 
-  #once(method: string, params: Json): Promise<Answer> {
+  /** What is answered to one message, whatever it is. */
+  once(method: string, params: Json = {}): Promise<Answer> {
     const id = ++this.#last;
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
     this.send({ id, method, params: this.isStateless ? { ...params, _meta: this.#envelope(params) } : params });

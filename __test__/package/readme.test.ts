@@ -2,13 +2,24 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { errorCodes, options, serverFields, toolsetMembers } from '../helpers/documented.js';
+import {
+  networkOptions,
+  errorCodes,
+  options,
+  serverFields,
+  serverMembers,
+  serverOptions,
+  stdioLimits,
+  toolsetMembers,
+} from '../helpers/documented.js';
 
 const readme = read('../../README.md');
 
 describe('README.md', () => {
   test('its examples are the ones that are compiled', () => {
-    const compiled = read('../types/readme.test-d.ts');
+    const compiled = ['readme', 'readme-serving', 'readme-adapters', 'readme-network']
+      .map((name) => read(`../types/${name}.test-d.ts`))
+      .join('\n');
     const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1]);
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) expect(compiled).toContain(example);
@@ -24,6 +35,21 @@ describe('README.md', () => {
     const [members] = tablesOf('### The toolset');
     const named = members?.map((member) => /^\w+/.exec(member)?.[0]).filter((name) => name !== undefined);
     expect(named?.toSorted()).toEqual(toolsetMembers.toSorted());
+  });
+
+  test('it lists every option and method of a server', () => {
+    const [listed, methods] = tablesOf('### `new MCPServer(config?, executor?)`');
+    expect(listed).toEqual(serverOptions);
+    expect(methods?.length).toBeGreaterThan(10);
+    for (const member of serverMembers) expect(readme).toMatch(new RegExp(`\`[^\`]*\\b${member}\\b`));
+  });
+
+  test('it lists every limit of a stdio transport', () => {
+    expect(tablesOf('### Serving over stdio')[0]).toEqual(stdioLimits);
+  });
+
+  test('it lists every option of a transport on a port', () => {
+    expect(tablesOf('### Serving on a port')[0]).toEqual(networkOptions);
   });
 
   test('it lists every error code', () => {
