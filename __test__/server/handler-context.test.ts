@@ -1,6 +1,7 @@
 // What handlers are told, and what they can do with their client, in both eras.
 
-import { type HandlerContext, MCPServer, MissingCapabilityError, type MCPToolDefinition } from 'espalier/server';
+import type { MCPServer } from 'espalier/server';
+import { type HandlerContext, MissingCapabilityError, type MCPToolDefinition } from 'espalier/server';
 import { describe, expect, it } from 'vitest';
 
 import { until } from '../helpers/until.js';
@@ -102,7 +103,7 @@ describe.each(ERAS)('in %s', (revision) => {
   it('a user, a model and the folders can be asked, one after the other and together', async () => {
     const asked: string[] = [];
     const answer = (method: string, params: Json): Json => {
-      asked.push(`${method} ${String(params['message'] ?? '')}`);
+      asked.push(`${method} ${(params['message'] as string | undefined) ?? ''}`);
       if (method === 'elicitation/create') return { action: 'accept', content: { answer: params['message'] } };
       if (method === 'roots/list') return { roots: [{ uri: 'file:///a' }] };
       return { role: 'assistant', model: 'm', content: { type: 'text', text: 'said' } };

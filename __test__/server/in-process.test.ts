@@ -45,7 +45,7 @@ describe('callTool', () => {
   ])('gives an error where the tool throws %s, and logs it', async (_, thrown, error) => {
     const logger = quiet();
     const server = new MCPServer({ logger });
-    server.register({ name: 'a', inputSchema: object, handler: () => Promise.reject(thrown as Error) });
+    server.register({ name: 'a', inputSchema: object, handler: () => Promise.reject(thrown) });
     expect(await server.callTool('a')).toEqual({ success: false, error });
     expect(logger.lines).toEqual([expect.stringMatching(/^error: call "a" failed \(ref /)]);
   });

@@ -37,10 +37,10 @@ describe('the options of a server', () => {
     ['logger', 1],
     ['nativeexecution', true],
   ])('refuse %s: %j by name', (name, value) => {
-    const make = (): unknown => new MCPServer({ [name]: value } as never);
+    const make = (): unknown => new MCPServer({ [name]: value });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(name);
-    expect(() => createMcpServer({ [name]: value } as never)).toThrow(TypeError);
+    expect(() => createMcpServer({ [name]: value })).toThrow(TypeError);
   });
 
   it('refuse what are none, and an executor that is none', () => {

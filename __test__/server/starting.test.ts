@@ -201,7 +201,7 @@ describe('createPluggableStdioTransport', () => {
     ['input', 1],
     ['output', {}],
   ])('refuses %s: %s by name', (name, value) => {
-    const make = (): unknown => createPluggableStdioTransport({ [name]: value } as never);
+    const make = (): unknown => createPluggableStdioTransport({ [name]: value });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(name);
   });

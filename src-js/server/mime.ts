@@ -33,16 +33,13 @@ export function resolveMimeType<Entry extends MimeTypeSubject>(
   entry: Entry,
   resolver?: MimeTypeResolver<Entry>,
 ): string {
-  return knownMimeType(entry, resolver) ?? FALLBACK_MIME_TYPE;
-}
-
-/** The same without the fallback. */
-export function knownMimeType<Entry extends MimeTypeSubject>(
-  entry: Entry,
-  resolver?: MimeTypeResolver<Entry>,
-): string | undefined {
   const { path, name } = entry;
-  return named(resolver?.(entry)) ?? named(entry.mimeType) ?? mimeTypeFromPath(named(path) ?? named(name) ?? '');
+  return (
+    named(resolver?.(entry)) ??
+    named(entry.mimeType) ??
+    mimeTypeFromPath(named(path) ?? named(name) ?? '') ??
+    FALLBACK_MIME_TYPE
+  );
 }
 
 /**
