@@ -201,13 +201,11 @@ async fn what_the_hook_named_is_kept_until_its_request_is_over() {
     let call = stateless(1, "tools/call", r#""name":"echo","arguments":{"text":"a"}"#);
     let kept = |job: &Job| {
         assert!(stage.program.released.lock().unwrap().is_empty());
-        match job.kind {
-            JobKind::Resolve => Performed::Runtime(7),
-            _ => {
-                assert_eq!(job.runtime, Some(7));
-                echo(job)
-            }
+        if job.kind == JobKind::Resolve {
+            return Performed::Runtime(7);
         }
+        assert_eq!(job.runtime, Some(7));
+        echo(job)
     };
     stage.ask(&call, kept).await;
     assert_eq!(stage.program.released.lock().unwrap().len(), 1);
