@@ -306,6 +306,12 @@ pub(crate) const MAX_KEPT_STREAMS: usize = 16;
 /// How often sessions are looked at for whether somebody uses them: a quarter of their time, within these.
 pub(crate) const SHORTEST_REAP_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const LONGEST_REAP_PAUSE: Duration = Duration::from_secs(30);
+/// How much of a WebSocket is read at once. Each connection holds a buffer of this size, so that it is a small one.
+pub(crate) const WEBSOCKET_READ_BYTES: usize = 4 * 1024;
+/// How many bytes of small messages are put together before they are written to a WebSocket.
+pub(crate) const WEBSOCKET_WRITE_BYTES: usize = 16 * 1024;
+/// How long the other side of a WebSocket may take to read why it is closed, and to close it as well.
+pub(crate) const WEBSOCKET_CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// How many callers without a session are told apart before those who are gone are forgotten.
 pub(crate) const MAX_KEPT_SHARES: usize = 10_000;
 

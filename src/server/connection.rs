@@ -271,9 +271,12 @@ impl Connection {
         self.state().in_flight.contains_key(key)
     }
 
-    pub(crate) fn give_up(&self, reason: Abort) {
+    /// Gives requests up, by their ids as they were sent.
+    pub(crate) fn give_up_those(&self, ids: &[String], reason: Abort) {
         for exchange in self.in_flight() {
-            exchange.give_up(reason);
+            if ids.iter().any(|id| **id == *exchange.id) {
+                exchange.give_up(reason);
+            }
         }
     }
 

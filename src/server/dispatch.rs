@@ -463,6 +463,10 @@ impl Server {
             }
             reason = exchange.until_given_up() => Cut::GivenUp(reason),
             () = exchange.timer.expired(self.clock()) => Cut::OutOfTime,
+            () = self.until_halted() => {
+                exchange.give_up(Abort::Stopped);
+                Cut::GivenUp(Abort::Stopped)
+            }
         };
         match cut {
             Cut::OutOfTime => {

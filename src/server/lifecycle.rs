@@ -41,6 +41,9 @@ pub(crate) struct Server {
     /// How many requests are under way, and who waits for none.
     under_way: AtomicU64,
     idle: Notify,
+    /// Whether whatever is under way has to end now, and who waits for that.
+    is_halted: AtomicBool,
+    halted: Notify,
     changes: Changes,
 }
 
@@ -121,6 +124,8 @@ impl Server {
             state: Mutex::default(),
             under_way: AtomicU64::new(0),
             idle: Notify::new(),
+            is_halted: AtomicBool::new(false),
+            halted: Notify::new(),
             changes: Changes::default(),
         })
     }
@@ -316,13 +321,24 @@ impl Server {
             () = finished => {}
             () = out_of_time => {}
         }
-        for connection in self.connections() {
-            connection.give_up(Abort::Stopped);
+        // Also what came on no connection that is known.
+        self.is_halted.store(true, Ordering::Release);
+        self.halted.notify_waiters();
+    }
+
+    /// Resolves when whatever is under way has to end.
+    pub(crate) async fn until_halted(&self) {
+        let mut halted = std::pin::pin!(self.halted.notified());
+        // Registered before the look, so that nothing is missed between them.
+        halted.as_mut().enable();
+        if !self.is_halted.load(Ordering::Acquire) {
+            halted.await;
         }
     }
 
     /// It may be started again.
     pub(crate) fn stopped(&self) {
+        self.is_halted.store(false, Ordering::Release);
         self.is_stopping.store(false, Ordering::Release);
     }
 

@@ -26,4 +26,6 @@ pub(crate) mod slots;
 pub(crate) mod stats;
 pub(crate) mod stdio;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;

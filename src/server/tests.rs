@@ -1,6 +1,5 @@
 //! A server with a program of the test's own behind it, spoken to in text.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,47 +8,13 @@ use super::dispatch::{Accepted, Pending};
 use super::lifecycle::{Offer, Server};
 use super::options::Options;
 use super::slots::Slots;
-use crate::error::Result;
+use super::testing::Program;
 use crate::guard::server_limits::ServerLimits;
 use crate::host::Change;
-use crate::host::server::{
-    Abort, Application, Content, ContentData, Inquiry, InquiryMethod, Job, JobId, JobKind, Performed,
-};
+use crate::host::server::{Abort, Application, Content, ContentData, Inquiry, InquiryMethod, Job, JobKind, Performed};
 use crate::json::Object;
 use crate::protocol::request_state::Secret;
 use crate::transport::clock::SystemClock;
-
-/// What a program was asked, and what it was told.
-#[derive(Default)]
-struct Program {
-    jobs: Mutex<VecDeque<Job>>,
-    abandoned: Mutex<Vec<(JobId, Abort)>>,
-    released: Mutex<Vec<JobId>>,
-    answered: Mutex<Vec<(u64, Result<String>)>>,
-    warned: Mutex<Vec<String>>,
-}
-
-impl Application for Program {
-    fn perform(&self, job: Job) {
-        self.jobs.lock().unwrap().push_back(job);
-    }
-
-    fn abandon(&self, job: JobId, reason: Abort) {
-        self.abandoned.lock().unwrap().push((job, reason));
-    }
-
-    fn released(&self, job: JobId) {
-        self.released.lock().unwrap().push(job);
-    }
-
-    fn answered(&self, inquiry: u64, outcome: Result<String>) {
-        self.answered.lock().unwrap().push((inquiry, outcome));
-    }
-
-    fn warn(&self, text: String) {
-        self.warned.lock().unwrap().push(text);
-    }
-}
 
 #[derive(Clone, Default)]
 struct Sent(Arc<Mutex<Vec<Letter>>>);

@@ -4,12 +4,12 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -43,6 +43,14 @@ pub(crate) struct Manner {
     pub(crate) tls: Option<TlsAcceptor>,
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Cancelled, it ends the connection without waiting for anything to be read.
+    pub(crate) hang_up: CancellationToken,
+}
+
 /// What answers requests.
 pub(crate) trait Service: Send + Sync + 'static {
     type Body: Body<Data = bytes::Bytes, Error = Infallible> + Send + 'static;
@@ -50,8 +58,25 @@ pub(crate) trait Service: Send + Sync + 'static {
     fn respond(
         self: Arc<Self>,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        peer: Peer,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
+}
+
+/// What goes on with a connection that has switched protocols: an extension of the response that says so. It counts as
+/// the connection that it was, and ends with the port.
+#[derive(Clone)]
+pub(crate) struct Afterwards(Arc<Mutex<Option<Work>>>);
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Afterwards {
+    pub(crate) fn new(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::pin(work)))))
+    }
+
+    fn take(&self) -> Option<Work> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// How many are connected; shared with whoever wants to know.
@@ -125,7 +150,7 @@ impl Port {
                 accepted = self.listener.accept() => accepted,
                 () = stop.cancelled() => break,
             };
-            let Ok((stream, peer)) = accepted else {
+            let Ok((stream, address)) = accepted else {
                 // Out of descriptors, or a client that went away at once: both pass.
                 let pause = clock.sleep_until(clock.now() + limits::ACCEPT_PAUSE);
                 tokio::select! {
@@ -153,7 +178,10 @@ impl Port {
             let connection = Connection {
                 manner: manner.clone(),
                 service: Arc::clone(&service),
-                peer,
+                peer: Peer {
+                    address,
+                    hang_up: CancellationToken::new(),
+                },
                 clock: Arc::clone(&clock),
                 stop: stop.clone(),
             };
@@ -186,32 +214,49 @@ impl Port {
 struct Connection<S> {
     manner: Manner,
     service: Arc<S>,
-    peer: SocketAddr,
+    peer: Peer,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 }
 
 impl<S: Service> Connection<S> {
     async fn run(self, stream: TcpStream) {
-        match self.manner.tls.clone() {
-            None => self.speak(stream).await,
+        let switched = match self.manner.tls.clone() {
+            // What only HTTP needs is let go of when a connection goes on without it.
+            None => Box::pin(self.speak(stream)).await,
             Some(tls) => {
                 let patience = self.clock.sleep_until(self.clock.now() + self.manner.header_timeout);
                 let secured = tokio::select! {
                     secured = tls.accept(stream) => secured,
                     () = patience => return,
                 };
-                if let Ok(stream) = secured {
-                    self.speak(stream).await;
+                match secured {
+                    Ok(stream) => Box::pin(self.speak(stream)).await,
+                    Err(_) => None,
                 }
             }
+        };
+        if let Some(work) = switched {
+            work.await;
         }
     }
 
-    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+    /// Speaks HTTP until its end; then says what goes on in another protocol.
+    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Option<Work> {
+        let switched = Mutex::new(None);
         let service = service_fn(|request| {
             let service = Arc::clone(&self.service);
-            async move { Ok::<_, Infallible>(service.respond(request, self.peer).await) }
+            let peer = self.peer.clone();
+            let switched = &switched;
+            async move {
+                let mut response = service.respond(request, peer).await;
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    let afterwards = response.extensions_mut().remove::<Afterwards>();
+                    let work = afterwards.and_then(|afterwards| afterwards.take());
+                    *switched.lock().unwrap_or_else(PoisonError::into_inner) = work;
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -219,14 +264,24 @@ impl<S: Service> Connection<S> {
             .max_buf_size(limits::HTTP_BUFFER_BYTES)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
-        let mut connection = pin!(connection);
-        // How a connection ends is its client's business.
-        tokio::select! {
-            _ended = connection.as_mut() => return,
-            () = self.stop.cancelled() => {}
+        {
+            let mut connection = pin!(connection);
+            let spoken = async {
+                // How a connection ends is its client's business.
+                tokio::select! {
+                    _ended = connection.as_mut() => {}
+                    () = self.stop.cancelled() => {
+                        connection.as_mut().graceful_shutdown();
+                        let _ended = connection.await;
+                    }
+                }
+            };
+            tokio::select! {
+                () = spoken => {}
+                () = self.peer.hang_up.cancelled() => {}
+            }
         }
-        connection.as_mut().graceful_shutdown();
-        let _ended = connection.await;
+        switched.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::server::connection::Weight;
 use crate::server::dispatch::Accepted;
 
 impl Site {
-    pub(crate) fn sse_stream(self: &Arc<Self>, method: &Method, headers: &HeaderMap, caller: Caller) -> HttpReply {
+    pub(crate) fn sse_stream(self: &Arc<Self>, method: &Method, headers: &HeaderMap, caller: &Caller) -> HttpReply {
         if *method != Method::GET {
             return not_allowed("GET");
         }
@@ -34,7 +34,7 @@ impl Site {
         };
         let channel = Arc::new(Channel::new(None, self.limits().max_buffered_bytes));
         let connection = self.server().connect(
-            caller.identity,
+            caller.identity.clone(),
             false,
             self.own_slots(),
             Box::new(StreamOutbox(Arc::clone(&channel))),
@@ -45,7 +45,7 @@ impl Site {
         };
         channel.push(Some("endpoint"), &format!("{messages}?sessionId={id}"), Weight::Needed);
         let site = Arc::clone(self);
-        events(self.stream(&channel, None).watched(Box::new(move |_| {
+        events(self.stream(&channel, None, &caller.peer).watched(Box::new(move |_| {
             if let Some(session) = site.session(&id) {
                 site.end_session(&session, Abort::Closed);
             }

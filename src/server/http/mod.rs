@@ -11,3 +11,6 @@ pub(crate) mod sessions;
 pub(crate) mod site;
 pub(crate) mod stream;
 pub(crate) mod streamable;
+#[cfg(test)]
+mod tests;
+pub(crate) mod websocket;

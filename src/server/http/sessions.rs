@@ -85,22 +85,30 @@ impl Streams {
         self.capacity == 0
     }
 
-    /// A stream for the answers to these requests.
+    /// A stream for the answers to these requests. A request whose id is in use keeps its own: the other one is refused.
     pub(crate) fn open(&self, requests: &[String], is_resumable: bool) -> Arc<Channel> {
         let name = is_resumable.then(|| (self.last.fetch_add(1, Ordering::Relaxed) + 1).to_string());
         let channel = Arc::new(Channel::new(name, self.capacity));
         let mut open = self.locked();
         for request in requests {
-            open.requests.insert(request.clone(), Arc::clone(&channel));
+            open.requests
+                .entry(request.clone())
+                .or_insert_with(|| Arc::clone(&channel));
         }
         channel
     }
 
-    /// The requests are answered.
-    pub(crate) fn close(&self, requests: &[String]) {
+    /// The requests of this stream are answered.
+    pub(crate) fn close(&self, requests: &[String], channel: &Arc<Channel>) {
         let mut open = self.locked();
         for request in requests {
-            open.requests.remove(request);
+            let is_its_own = open
+                .requests
+                .get(request)
+                .is_some_and(|other| Arc::ptr_eq(other, channel));
+            if is_its_own {
+                open.requests.remove(request);
+            }
         }
     }
 

@@ -1,12 +1,12 @@
 //! One port of a server: its routes, its sessions, and how it begins and ends.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use http::{Request, StatusCode, Uri};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +14,7 @@ use super::gate::Gate;
 use super::options::SiteOptions;
 use super::reply::{HttpReply, Reply, empty};
 use super::sessions::{Session, Streams};
+use super::websocket::Opening;
 use crate::error::Result;
 use crate::guard::bind::check_bind;
 use crate::guard::server_limits::ServerLimits;
@@ -26,7 +27,7 @@ use crate::server::connection::{Connection, Identity};
 use crate::server::lifecycle::Server;
 use crate::server::random;
 use crate::server::slots::Slots;
-use crate::transport::listen::{Connected, Manner, Port, Service};
+use crate::transport::listen::{Connected, Manner, Peer, Port, Service};
 
 pub(crate) struct Site {
     server: Arc<Server>,
@@ -39,11 +40,13 @@ pub(crate) struct Site {
     connected: Connected,
     /// What goes on without a connection.
     tasks: TaskTracker,
+    /// Cancelled when everything that is connected has to end.
+    close: CancellationToken,
 }
 
 /// Who sent a request.
 pub(crate) struct Caller {
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Peer,
     pub(crate) identity: Identity,
 }
 
@@ -65,6 +68,7 @@ impl Site {
             shares: Mutex::default(),
             connected: Arc::new(AtomicUsize::new(0)),
             tasks: TaskTracker::new(),
+            close: CancellationToken::new(),
         })
     }
 
@@ -75,22 +79,24 @@ impl Site {
 
     /// Serves a port until it is stopped; then everything of it has ended.
     pub(crate) async fn serve(self: Arc<Self>, port: Port, manner: Manner, stop: CancellationToken) {
-        let close = CancellationToken::new();
         let serving = port.serve(
             manner,
             Arc::clone(&self),
             Arc::clone(&self.connected),
             Arc::clone(&self.clock),
-            close.clone(),
+            self.close.clone(),
         );
         let ending = async {
             stop.cancelled().await;
             self.server.stop(&self.options.limits).await;
+            // What was answered without a connection is told before its stream ends.
+            self.tasks.close();
+            self.tasks.wait().await;
             for session in self.all_sessions() {
                 self.end_session(&session, Abort::Stopped);
             }
             self.server.disconnect_all(Abort::Stopped);
-            close.cancel();
+            self.close.cancel();
         };
         let reaping = async {
             loop {
@@ -171,7 +177,7 @@ impl Site {
 
     /// Requests without a session count by where they come from, and whose they are.
     pub(crate) fn shared_slots(&self, caller: &Caller) -> Arc<Slots> {
-        let key = (caller.peer.ip(), caller.identity.text());
+        let key = (caller.peer.address.ip(), caller.identity.text());
         let mut shares = self.shares();
         if let Some(slots) = shares.get(&key).and_then(Weak::upgrade) {
             return slots;
@@ -206,11 +212,16 @@ impl Site {
         Arc::clone(&self.clock)
     }
 
+    pub(crate) fn close(&self) -> &CancellationToken {
+        &self.close
+    }
+
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
 
     /// Figures for the server's own, as members of JSON.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the figures of the server"))]
     pub(crate) fn figures(&self) -> (usize, usize) {
         (self.connected.load(Ordering::Acquire), self.sessions().len())
     }
@@ -223,7 +234,9 @@ impl Site {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn route(self: &Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> HttpReply {
+    async fn route(self: &Arc<Self>, mut request: Request<Incoming>, peer: Peer) -> HttpReply {
+        // There is none but where a client asked for it.
+        let upgrade = hyper::upgrade::on(&mut request);
         let (head, body) = request.into_parts();
         let forms = &self.options.forms;
         let path = head.uri.path();
@@ -231,10 +244,14 @@ impl Site {
         let is_streamable = is(forms.streamable.as_ref());
         let is_stream = is(forms.sse.as_ref().map(|paths| &paths.stream));
         let is_messages = is(forms.sse.as_ref().map(|paths| &paths.messages));
-        if !is_streamable && !is_stream && !is_messages {
+        let is_websocket = is(forms.websocket.as_ref());
+        if !is_streamable && !is_stream && !is_messages && !is_websocket {
             return empty(StatusCode::NOT_FOUND);
         }
-        let identity = match self.identify(&head.method, &head.uri, &head.headers, peer).await {
+        let identity = match self
+            .identify(&head.method, &head.uri, &head.headers, peer.address)
+            .await
+        {
             Ok(identity) => identity,
             Err(reply) => return reply,
         };
@@ -242,7 +259,13 @@ impl Site {
         if is_streamable {
             self.streamable(&head.method, &head.headers, body, caller).await
         } else if is_stream {
-            self.sse_stream(&head.method, &head.headers, caller)
+            self.sse_stream(&head.method, &head.headers, &caller)
+        } else if is_websocket {
+            let opening = Opening {
+                head: &head,
+                has_body: !body.is_end_stream(),
+            };
+            self.websocket(&opening, upgrade, caller)
         } else {
             self.sse_message(&head.method, &head.uri, &head.headers, body, &caller)
                 .await
@@ -253,7 +276,7 @@ impl Site {
 impl Service for Site {
     type Body = Reply;
 
-    async fn respond(self: Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> HttpReply {
+    async fn respond(self: Arc<Self>, request: Request<Incoming>, peer: Peer) -> HttpReply {
         if let Err(reply) = self.gate.pass(request.method(), request.uri(), request.headers()) {
             return reply;
         }

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
 
 use crate::host::{Clock, Sleep};
 use crate::server::connection::Weight;
@@ -38,6 +39,8 @@ struct State {
     reader: u64,
     is_read: bool,
     waker: Option<Waker>,
+    /// Ends the connection of the reader.
+    hang_up: Option<CancellationToken>,
 }
 
 struct Event {
@@ -53,8 +56,6 @@ enum End {
     Done,
     /// This reader is to come back later.
     Pause,
-    /// The reader was too slow.
-    Overflow,
 }
 
 impl Channel {
@@ -77,23 +78,31 @@ impl Channel {
 
     pub(crate) fn push(&self, event: Option<&str>, data: &str, weight: Weight) {
         let mut state = self.state();
-        if matches!(state.end, Some(End::Done | End::Overflow)) {
+        if state.end == Some(End::Done) {
             return;
         }
+        let mut hang_up = None;
         let is_full = state.unread > self.capacity;
-        if is_full && weight == Weight::Droppable && !state.is_read {
-            return;
-        }
         if is_full && state.is_read {
-            state.end = Some(End::Overflow);
-            state.events.clear();
-            state.bytes = 0;
-            state.unread = 0;
-        } else {
+            // The reader is too slow. Its connection is ended from outside, as nobody asks for more where nothing is taken.
+            hang_up = state.hang_up.take();
+            state.reader += 1;
+            state.is_read = false;
+            if !self.is_resumable() {
+                // Nobody comes back for it.
+                state.events = VecDeque::new();
+                state.bytes = 0;
+                state.unread = 0;
+            }
+        }
+        if !(is_full && weight == Weight::Droppable) {
             self.add(&mut state, event, data);
         }
         let waker = state.waker.take();
         drop(state);
+        if let Some(hang_up) = hang_up {
+            hang_up.cancel();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -143,9 +152,7 @@ impl Channel {
 
     pub(crate) fn finish(&self) {
         let mut state = self.state();
-        if state.end != Some(End::Overflow) {
-            state.end = Some(End::Done);
-        }
+        state.end = Some(End::Done);
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
@@ -203,7 +210,7 @@ impl Channel {
     }
 
     /// Begins to read behind the event of such a number; nothing for the start. Whoever read before reads no more.
-    fn attach(&self, after: Option<u64>) -> u64 {
+    fn attach(&self, after: Option<u64>, hang_up: CancellationToken) -> u64 {
         let mut state = self.state();
         if state.end == Some(End::Pause) {
             state.end = None;
@@ -219,6 +226,7 @@ impl Channel {
         }
         state.reader += 1;
         state.is_read = true;
+        state.hang_up = Some(hang_up);
         let (reader, waker) = (state.reader, state.waker.take());
         drop(state);
         if let Some(waker) = waker {
@@ -231,12 +239,13 @@ impl Channel {
         let mut state = self.state();
         if state.reader == reader {
             state.is_read = false;
+            state.hang_up = None;
         }
     }
 
     fn poll_read(&self, reader: u64, cx: &Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = self.state();
-        if state.reader != reader || state.end == Some(End::Overflow) {
+        if state.reader != reader {
             return Poll::Ready(None);
         }
         if state.unread == 0 {
@@ -287,9 +296,16 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
-    pub(crate) fn new(channel: Arc<Channel>, after: Option<u64>, clock: Arc<dyn Clock>, heartbeat: Duration) -> Self {
+    /// `hang_up` ends the connection of the reader: for one that is too slow.
+    pub(crate) fn new(
+        channel: Arc<Channel>,
+        after: Option<u64>,
+        hang_up: CancellationToken,
+        clock: Arc<dyn Clock>,
+        heartbeat: Duration,
+    ) -> Self {
         Self {
-            reader: channel.attach(after),
+            reader: channel.attach(after, hang_up),
             channel,
             pending: None,
             left: None,

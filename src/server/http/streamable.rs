@@ -22,6 +22,7 @@ use crate::protocol::revision::{Era, Revision};
 use crate::server::answer::{Answer, Fault};
 use crate::server::claims::Claims;
 use crate::server::dispatch::{Accepted, Pending};
+use crate::transport::listen::Peer;
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -45,7 +46,9 @@ impl Site {
         body: HttpBody,
         caller: Caller,
     ) -> HttpReply {
+        let is_stateless = !headers.contains_key(SESSION_ID) && names_stateless(headers);
         match *method {
+            Method::GET | Method::DELETE if is_stateless => not_allowed("POST"),
             Method::POST => self.post(headers, body, caller).await,
             Method::GET if self.has_sessions() => self.get(headers, &caller),
             Method::DELETE if self.has_sessions() => self.delete(headers, &caller),
@@ -91,10 +94,7 @@ impl Site {
         {
             return true;
         }
-        // A version that nobody knows is one to come, and those have no sessions.
-        let is_named = single(headers, &PROTOCOL_VERSION)
-            .is_some_and(|version| Revision::parse(version).is_none_or(|revision| revision.era() == Era::Stateless));
-        (is_named && !headers.contains_key(SESSION_ID)) || !self.has_sessions()
+        (names_stateless(headers) && !headers.contains_key(SESSION_ID)) || !self.has_sessions()
     }
 
     // Requests that say everything themselves.
@@ -131,7 +131,7 @@ impl Site {
         let channel = Arc::new(Channel::new(None, self.limits().max_buffered_bytes));
         let slots = self.shared_slots(&caller);
         let connection = self.server().transient(
-            caller.identity,
+            caller.identity.clone(),
             false,
             slots,
             Box::new(RequestOutbox(Arc::clone(&channel))),
@@ -146,7 +146,7 @@ impl Site {
         match self.first(&mut pending, &channel, takes).await {
             First::Answer(Some(answer)) => reply(Era::Stateless, answer),
             First::Answer(None) => empty(StatusCode::ACCEPTED),
-            First::News => events(self.stream(&channel, None).answering(pending)),
+            First::News => events(self.stream(&channel, None, &caller.peer).answering(pending)),
         }
     }
 
@@ -177,11 +177,11 @@ impl Site {
         let accepted = self.server().take(&session.connection, self.limits(), incoming, None);
         let mut pending = match accepted {
             Accepted::Nothing => {
-                session.streams.close(&ids);
+                session.streams.close(&ids, &channel);
                 return empty(StatusCode::ACCEPTED);
             }
             Accepted::Now(answer) if takes.json => {
-                session.streams.close(&ids);
+                session.streams.close(&ids, &channel);
                 return reply(Era::Session, answer);
             }
             Accepted::Now(answer) => Box::pin(std::future::ready(Some(answer))),
@@ -189,11 +189,16 @@ impl Site {
         };
         match self.first(&mut pending, &channel, takes).await {
             First::Answer(answer) => {
-                session.streams.close(&ids);
+                session.streams.close(&ids, &channel);
                 session.hear(self.clock().now());
-                answer.map_or_else(|| empty(StatusCode::ACCEPTED), |answer| reply(Era::Session, answer))
+                match answer {
+                    Some(answer) => reply(Era::Session, answer),
+                    // The session ended under it.
+                    None if session.connection.is_closed() => not_found(),
+                    None => empty(StatusCode::ACCEPTED),
+                }
             }
-            First::News => events(self.answer_by_stream(&session, &channel, ids, pending)),
+            First::News => events(self.answer_by_stream(&session, &channel, &caller.peer, ids, pending)),
         }
     }
 
@@ -202,6 +207,7 @@ impl Site {
         self: &Arc<Self>,
         session: &Arc<Session>,
         channel: &Arc<Channel>,
+        peer: &Peer,
         ids: Vec<String>,
         pending: Pending,
     ) -> EventStream {
@@ -212,25 +218,25 @@ impl Site {
         let site = Arc::clone(self);
         let owner = Arc::clone(session);
         let left = Arc::clone(channel);
-        self.stream(channel, None)
+        self.stream(channel, None, peer)
             .answering(pending)
             .watched(Box::new(move |pending| {
                 owner.hear(site.clock().now());
                 let Some(pending) = pending.filter(|_| left.is_resumable()) else {
-                    owner.streams.close(&ids);
+                    owner.streams.close(&ids, &left);
                     owner.streams.forget(&left);
                     return;
                 };
                 let tasks = site.tasks().clone();
                 tasks.spawn(async move {
-                    site.finish_alone(&owner, &left, pending).await;
-                    owner.streams.close(&ids);
+                    site.finish_alone(&owner, &left, &ids, pending).await;
+                    owner.streams.close(&ids, &left);
                 });
             }))
     }
 
     /// Brings a request to its end whose reader is gone, for as long as a session may be idle.
-    async fn finish_alone(&self, session: &Session, channel: &Channel, pending: Pending) {
+    async fn finish_alone(&self, session: &Session, channel: &Channel, ids: &[String], mut pending: Pending) {
         let limit = self.limits().idle_timeout.duration();
         let until = limit.and_then(|limit| self.clock().now().checked_add(limit));
         let patience = async {
@@ -240,12 +246,16 @@ impl Site {
             }
         };
         tokio::select! {
-            answer = pending => {
+            answer = &mut pending => {
                 if let Some(answer) = answer {
                     channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
                 }
             }
-            () = patience => {}
+            () = patience => {
+                session.connection.give_up_those(ids, crate::host::server::Abort::Idle);
+                // What is given up ends at once, and nobody waits for what it says.
+                pending.await;
+            }
         }
         channel.finish();
         session.hear(self.clock().now());
@@ -310,7 +320,7 @@ impl Site {
         let site = Arc::clone(self);
         let owner = Arc::clone(&session);
         let left = Arc::clone(&channel);
-        events(self.stream(&channel, after).watched(Box::new(move |_| {
+        events(self.stream(&channel, after, &caller.peer).watched(Box::new(move |_| {
             owner.hear(site.clock().now());
             if left.is_done() && left.is_drained() {
                 owner.streams.forget(&left);
@@ -339,10 +349,10 @@ impl Site {
         }
         let session = single(headers, &SESSION_ID)
             .and_then(|id| self.session(id))
-            .filter(|session| session.connection.identity.is_same(&caller.identity));
+            .filter(|session| !session.streams.is_one() && session.connection.identity.is_same(&caller.identity));
         // One reply for what is not there and what is somebody else's.
         let Some(session) = session else {
-            return Err(refuse(StatusCode::NOT_FOUND, "Session not found"));
+            return Err(not_found());
         };
         let version = headers.get(PROTOCOL_VERSION);
         let is_spoken = version.is_none_or(|version| {
@@ -368,12 +378,13 @@ impl Site {
         poll_fn(|cx| {
             if let Poll::Ready(answer) = pending.as_mut().poll(cx) {
                 // What was told before must not be left out.
-                if !takes.json || (takes.events && channel.poll_news(cx).is_ready()) {
+                if !takes.json || (takes.events && !channel.is_drained()) {
                     if let Some(answer) = answer {
                         channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
                     }
                     channel.finish();
-                    *pending = Box::pin(std::future::pending());
+                    // There is nothing more to wait for.
+                    *pending = Box::pin(std::future::ready(None));
                     return Poll::Ready(First::News);
                 }
                 return Poll::Ready(First::Answer(answer));
@@ -386,10 +397,11 @@ impl Site {
         .await
     }
 
-    pub(crate) fn stream(&self, channel: &Arc<Channel>, after: Option<u64>) -> EventStream {
+    pub(crate) fn stream(&self, channel: &Arc<Channel>, after: Option<u64>, peer: &Peer) -> EventStream {
         EventStream::new(
             Arc::clone(channel),
             after,
+            peer.hang_up.clone(),
             self.shared_clock(),
             self.limits().heartbeat_interval,
         )
@@ -421,6 +433,13 @@ fn ids(incoming: &Incoming<'_>) -> Vec<String> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// Whether the headers name a version of the stateless era. One that nobody knows is one to come, and those have no
+/// sessions.
+fn names_stateless(headers: &HeaderMap) -> bool {
+    single(headers, &PROTOCOL_VERSION)
+        .is_some_and(|version| Revision::parse(version).is_none_or(|revision| revision.era() == Era::Stateless))
 }
 
 /// The value of a header that is there once, and text.
@@ -462,6 +481,10 @@ fn reply(era: Era, answer: Answer) -> HttpReply {
         (Some(Fault::Method), Era::Stateless) => StatusCode::NOT_FOUND,
     };
     json(status, answer.text)
+}
+
+fn not_found() -> HttpReply {
+    refuse(StatusCode::NOT_FOUND, "Session not found")
 }
 
 fn refuse(status: StatusCode, text: &str) -> HttpReply {
