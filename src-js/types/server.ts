@@ -551,8 +551,25 @@ export interface ServerStats {
   errors: number;
   cancelled: number;
   timedOut: number;
-  /** Requests that found no slot, and messages that could not be read. */
-  refused: { busy: number; malformed: number };
+  /** Of a transport on a port, open now: who is connected, and sessions over HTTP. */
+  sockets: number;
+  sessions: number;
+  /**
+   * Requests that found no slot, and messages that could not be read; on a port also: connections and sessions that found
+   * no room, bodies that were too long or came too slowly, `Host` or `Origin` that is not allowed, and callers that nobody
+   * could be named for.
+   */
+  refused: {
+    busy: number;
+    malformed: number;
+    full: number;
+    tooLarge: number;
+    tooSlow: number;
+    forbidden: number;
+    unauthorized: number;
+  };
+  /** Of a port: what nobody used, what missed a heartbeat, and readers that did not keep up. */
+  closed: { idle: number; silent: number; slowReaders: number };
 }
 
 // `McpRuntime`.

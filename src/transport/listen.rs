@@ -60,6 +60,9 @@ pub(crate) trait Service: Send + Sync + 'static {
         request: Request<Incoming>,
         peer: Peer,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// Somebody found no room.
+    fn turned_away(&self) {}
 }
 
 /// What goes on with a connection that has switched protocols: an extension of the response that says so. It counts as
@@ -162,6 +165,7 @@ impl Port {
             let _told = stream.set_nodelay(true);
             if connected.fetch_add(1, Ordering::AcqRel) >= manner.max_connections {
                 connected.fetch_sub(1, Ordering::AcqRel);
+                service.turned_away();
                 if turned_away.fetch_add(1, Ordering::AcqRel) < limits::MAX_TURNED_AWAY {
                     let seat = Seat(Arc::clone(&turned_away));
                     let clock = Arc::clone(&clock);

@@ -32,7 +32,11 @@ impl Site {
         let Some(messages) = self.options().forms.sse.as_ref().map(|paths| paths.messages.clone()) else {
             return empty(StatusCode::NOT_FOUND);
         };
-        let channel = Arc::new(Channel::new(None, self.limits().max_buffered_bytes));
+        let channel = Arc::new(Channel::new(
+            None,
+            self.limits().max_buffered_bytes,
+            self.slow_readers(),
+        ));
         let connection = self.server().connect(
             caller.identity.clone(),
             false,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::stream::Channel;
 use crate::limits;
 use crate::server::connection::{Connection, Outbox, Weight};
+use crate::server::stats::Counter;
 
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -20,6 +21,7 @@ pub(crate) struct Session {
 /// the client opened for that.
 pub(crate) struct Streams {
     capacity: usize,
+    slow: Arc<Counter>,
     pub(crate) standalone: Arc<Channel>,
     last: AtomicU64,
     open: Mutex<Open>,
@@ -60,11 +62,12 @@ impl Session {
 
 impl Streams {
     /// `is_resumable`: whether the client may come back to a stream.
-    pub(crate) fn new(capacity: usize, is_resumable: bool) -> Self {
+    pub(crate) fn new(capacity: usize, is_resumable: bool, slow: &Arc<Counter>) -> Self {
         let name = is_resumable.then(|| STANDALONE.to_owned());
         Self {
             capacity,
-            standalone: Arc::new(Channel::new(name, capacity)),
+            slow: Arc::clone(slow),
+            standalone: Arc::new(Channel::new(name, capacity, slow)),
             last: AtomicU64::new(0),
             open: Mutex::default(),
         }
@@ -74,6 +77,7 @@ impl Streams {
     pub(crate) fn of(channel: Arc<Channel>) -> Self {
         Self {
             capacity: 0,
+            slow: Arc::default(),
             standalone: channel,
             last: AtomicU64::new(0),
             open: Mutex::default(),
@@ -88,7 +92,7 @@ impl Streams {
     /// A stream for the answers to these requests. A request whose id is in use keeps its own: the other one is refused.
     pub(crate) fn open(&self, requests: &[String], is_resumable: bool) -> Arc<Channel> {
         let name = is_resumable.then(|| (self.last.fetch_add(1, Ordering::Relaxed) + 1).to_string());
-        let channel = Arc::new(Channel::new(name, self.capacity));
+        let channel = Arc::new(Channel::new(name, self.capacity, &self.slow));
         let mut open = self.locked();
         for request in requests {
             open.requests

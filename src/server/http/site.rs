@@ -27,6 +27,7 @@ use crate::server::connection::{Connection, Identity};
 use crate::server::lifecycle::Server;
 use crate::server::random;
 use crate::server::slots::Slots;
+use crate::server::stats::Counter;
 use crate::transport::listen::{Connected, Manner, Peer, Port, Service};
 
 pub(crate) struct Site {
@@ -79,6 +80,9 @@ impl Site {
 
     /// Serves a port until it is stopped; then everything of it has ended.
     pub(crate) async fn serve(self: Arc<Self>, port: Port, manner: Manner, stop: CancellationToken) {
+        let open = Arc::downgrade(&self);
+        let figures = move || open.upgrade().map_or((0, 0), |site| site.figures());
+        self.server.counters().open.set(Some(Box::new(figures)));
         let serving = port.serve(
             manner,
             Arc::clone(&self),
@@ -110,6 +114,7 @@ impl Site {
         }
         self.tasks.close();
         self.tasks.wait().await;
+        self.server.counters().open.set(None);
         self.server.stopped();
     }
 
@@ -123,6 +128,7 @@ impl Site {
         let now = self.clock.now();
         for session in self.all_sessions() {
             if session.is_idle(limit, now) {
+                self.server.counters().network.idle.add();
                 self.end_session(&session, Abort::Idle);
             }
         }
@@ -216,12 +222,15 @@ impl Site {
         &self.close
     }
 
+    pub(crate) fn slow_readers(&self) -> &Arc<Counter> {
+        &self.server.counters().network.slow_readers
+    }
+
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
 
-    /// Figures for the server's own, as members of JSON.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the figures of the server"))]
+    /// How many are connected, and how many sessions there are.
     pub(crate) fn figures(&self) -> (usize, usize) {
         (self.connected.load(Ordering::Acquire), self.sessions().len())
     }
@@ -232,6 +241,19 @@ impl Site {
 
     fn shares(&self) -> MutexGuard<'_, HashMap<(IpAddr, String), Weak<Slots>>> {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what was refused.
+    fn count(&self, status: StatusCode) {
+        let network = &self.server.counters().network;
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => network.full.add(),
+            StatusCode::PAYLOAD_TOO_LARGE => network.too_large.add(),
+            StatusCode::REQUEST_TIMEOUT => network.too_slow.add(),
+            StatusCode::FORBIDDEN => network.forbidden.add(),
+            StatusCode::UNAUTHORIZED => network.unauthorized.add(),
+            _ => {}
+        }
     }
 
     async fn route(self: &Arc<Self>, mut request: Request<Incoming>, peer: Peer) -> HttpReply {
@@ -278,16 +300,21 @@ impl Service for Site {
 
     async fn respond(self: Arc<Self>, request: Request<Incoming>, peer: Peer) -> HttpReply {
         if let Err(reply) = self.gate.pass(request.method(), request.uri(), request.headers()) {
+            self.count(reply.status());
             return reply;
         }
         // Only pages are told what they may read, and only where some are allowed.
-        if !self.gate.marks() {
-            return self.route(request, peer).await;
-        }
-        let asked = request.headers().clone();
+        let asked = self.gate.marks().then(|| request.headers().clone());
         let mut reply = self.route(request, peer).await;
-        self.gate.mark(&asked, reply.headers_mut());
+        self.count(reply.status());
+        if let Some(asked) = asked {
+            self.gate.mark(&asked, reply.headers_mut());
+        }
         reply
+    }
+
+    fn turned_away(&self) {
+        self.server.counters().network.full.add();
     }
 }
 

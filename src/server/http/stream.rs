@@ -14,12 +14,15 @@ use tokio_util::sync::CancellationToken;
 use crate::host::{Clock, Sleep};
 use crate::server::connection::Weight;
 use crate::server::dispatch::Pending;
+use crate::server::stats::Counter;
 
 /// What is to be told on one stream.
 pub(crate) struct Channel {
     /// What its event ids begin with; nothing where events have none.
     name: Option<String>,
     capacity: usize,
+    /// Counts readers that did not keep up.
+    slow: Arc<Counter>,
     state: Mutex<State>,
 }
 
@@ -59,10 +62,11 @@ enum End {
 }
 
 impl Channel {
-    pub(crate) fn new(name: Option<String>, capacity: usize) -> Self {
+    pub(crate) fn new(name: Option<String>, capacity: usize, slow: &Arc<Counter>) -> Self {
         Self {
             name,
             capacity,
+            slow: Arc::clone(slow),
             state: Mutex::default(),
         }
     }
@@ -85,6 +89,7 @@ impl Channel {
         let is_full = state.unread > self.capacity;
         if is_full && state.is_read {
             // The reader is too slow. Its connection is ended from outside, as nobody asks for more where nothing is taken.
+            self.slow.add();
             hang_up = state.hang_up.take();
             state.reader += 1;
             state.is_read = false;

@@ -128,7 +128,11 @@ impl Site {
                 Answer::refusal(Some(request.id.text()), &error, Fault::Envelope),
             );
         }
-        let channel = Arc::new(Channel::new(None, self.limits().max_buffered_bytes));
+        let channel = Arc::new(Channel::new(
+            None,
+            self.limits().max_buffered_bytes,
+            self.slow_readers(),
+        ));
         let slots = self.shared_slots(&caller);
         let connection = self.server().transient(
             caller.identity.clone(),
@@ -266,7 +270,11 @@ impl Site {
             return full();
         }
         let is_resumable = offers_resumable(&incoming);
-        let streams = Arc::new(Streams::new(self.limits().max_buffered_bytes, is_resumable));
+        let streams = Arc::new(Streams::new(
+            self.limits().max_buffered_bytes,
+            is_resumable,
+            self.slow_readers(),
+        ));
         let slots = self.own_slots();
         let connection = self.server().connect(
             caller.identity,

@@ -267,6 +267,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<'_, S> {
             }
         }
         self.site.server().disconnect(&self.connection, close.reason());
+        let network = &self.site.server().counters().network;
+        match close {
+            Close::Idle => network.idle.add(),
+            Close::Heartbeat => network.silent.add(),
+            Close::By(End::Slow) => network.slow_readers.add(),
+            Close::By(_) | Close::Stopped => {}
+        }
         self.running.clear();
         if close == Close::Stopped && !self.write_all().await {
             return;
