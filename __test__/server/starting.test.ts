@@ -55,15 +55,25 @@ describe('start', () => {
     expect(server.isStarted()).toBe(false);
   });
 
-  it('refuses a transport that runs already', async () => {
-    const transport = createPluggableStdioTransport(streams());
-    const [one, other] = [new MCPServer(), new MCPServer()];
-    await one.start(transport);
-    await expect(other.start(transport)).rejects.toThrow(/runs already/);
-    expect(other.isStarted()).toBe(false);
-    const client = new WireClient();
-    await other.start(createPluggableStdioTransport({ input: client.input, output: client.output }));
-    await Promise.all([one.stop(), other.stop()]);
+  it('refuses a transport that runs already, and does not disturb it', async () => {
+    const other = new MCPServer();
+    const server = new MCPServer();
+    const client = await new WireClient().open(server);
+    const transport = server.getTransport();
+    await expect(other.start(transport!)).rejects.toThrow(/runs already/);
+    expect([other.isStarted(), server.isStarted()]).toEqual([false, true]);
+    expect(await client.ask('ping')).toEqual({});
+    await other.start(createPluggableStdioTransport(streams()));
+    await other.stop();
+  });
+
+  it('has not happened before it is done', async () => {
+    const server = new MCPServer();
+    const started = server.start(createPluggableStdioTransport(streams()));
+    expect([server.isStarted(), server.getTransport()]).toEqual([false, undefined]);
+    await started;
+    expect(server.isStarted()).toBe(true);
+    await server.stop();
   });
 });
 

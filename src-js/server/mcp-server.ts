@@ -30,7 +30,7 @@ import { networkTransport } from './network.js';
 import { Registry, promptEntry, provider, resourceEntry, templateEntry, toolEntry } from './registry.js';
 import { Runtimes } from './runtimes.js';
 import { Tools } from './tools.js';
-import { BEGIN, END, IDENTIFY, PULL, type Port, type Runnable, WRITE, isRunnable } from './transports.js';
+import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, isRunnable } from './transports.js';
 
 /** Servers that the core will speak to again: only those are kept while nobody else holds them. */
 const awake = new Set<MCPServer>();
@@ -67,7 +67,7 @@ export class MCPServer {
   readonly #sessions = new Map<string, RegisteredSession>();
   readonly #requests = new Map<number, (done: NativeJob) => void>();
   #lastRequest = 0;
-  #isStarted = false;
+  #state: 'idle' | 'starting' | 'started' = 'idle';
   #transport: Runnable | undefined;
   #tellEnded: (() => void) | undefined;
   /** The start or stop under way that was asked for last. */
@@ -310,12 +310,12 @@ export class MCPServer {
   }
 
   isStarted(): boolean {
-    return this.#isStarted;
+    return this.#state === 'started';
   }
 
   /** The transport that runs. */
   getTransport(): MCPTransport | undefined {
-    return this.#transport;
+    return this.isStarted() ? this.#transport : undefined;
   }
 
   /** What `tools/list` serves of the constructor's runtime and of what is registered for everybody. */
@@ -411,13 +411,15 @@ export class MCPServer {
   }
 
   async #start(given: MCPTransport | StartOptions): Promise<void> {
-    if (this.#isStarted) throw new Error('the server has started already');
+    if (this.#state !== 'idle') throw new Error('the server has started already');
     const transport = transportOf(given);
-    this.#isStarted = true;
+    this.#state = 'starting';
     awake.add(this);
     try {
       this.#transport = transport;
       await transport?.[BEGIN](this.#port());
+      // It may have come to its end meanwhile.
+      if (this.#state === 'starting') this.#state = 'started';
     } catch (error) {
       this.#end();
       throw error;
@@ -425,7 +427,7 @@ export class MCPServer {
   }
 
   async #stop(): Promise<void> {
-    if (!this.#isStarted) return;
+    if (this.#state === 'idle') return;
     if (this.#transport !== undefined) {
       const ended = new Promise<void>((resolve) => (this.#tellEnded = resolve));
       this.#native.stop();
@@ -438,9 +440,10 @@ export class MCPServer {
   #end(): void {
     this.#transport?.[END]();
     this.#transport = undefined;
-    this.#isStarted = false;
+    this.#state = 'idle';
     this.#native.release();
     this.#tellEnded?.();
+    this.#tellEnded = undefined;
     if (this.#requests.size === 0) awake.delete(this);
   }
 
@@ -490,7 +493,7 @@ export class MCPServer {
     if (kind === 'done') {
       const resolve = this.#requests.get(id ?? 0);
       this.#requests.delete(id ?? 0);
-      if (this.#requests.size === 0 && !this.#isStarted) awake.delete(this);
+      if (this.#requests.size === 0 && this.#state === 'idle') awake.delete(this);
       resolve?.(job);
     } else if (kind === 'write') {
       this.#transport?.[WRITE](job.text ?? '');
@@ -521,7 +524,11 @@ export interface Registrar {
 
 /** The transport to run; nothing for the form that binds none. */
 function transportOf(given: unknown): Runnable | undefined {
-  if (isRunnable(given)) return given;
+  if (isRunnable(given)) {
+    // What another server does with it must not be disturbed.
+    if (given[RUNS]) throw new Error('the transport runs already');
+    return given;
+  }
   if (isObject(given) && (given['transport'] === 'sse' || given['transport'] === 'websocket')) {
     const { transport, ...options } = given;
     return networkTransport(transport, options);

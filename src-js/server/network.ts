@@ -10,7 +10,7 @@ import type {
 } from '../types/server.js';
 import { type Bag, assertType, isObject, unwrapOption } from './check.js';
 import { native } from '../native.js';
-import { BEGIN, END, IDENTIFY, PULL, type Port, type Runnable, WRITE, spell } from './transports.js';
+import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, spell } from './transports.js';
 
 type Kind = 'sse' | 'streamable-http' | 'websocket';
 
@@ -70,7 +70,7 @@ class NetworkTransport implements Runnable {
   readonly #session: Extractor | undefined;
   readonly #asked: number;
   #port: number | undefined;
-  #isRunning = false;
+  [RUNS] = false;
 
   constructor(type: Kind, options: SSETransportOptions | StreamableHttpTransportOptions | WebSocketTransportOptions) {
     if (!isObject(options)) throw new TypeError('the options of the transport must be an object');
@@ -93,13 +93,12 @@ class NetworkTransport implements Runnable {
   }
 
   async [BEGIN](port: Port): Promise<void> {
-    if (this.#isRunning) throw new Error('the transport runs already');
-    this.#isRunning = true;
+    this[RUNS] = true;
     this.#port = await port.startNetwork(this.#options);
   }
 
   [END](): void {
-    this.#isRunning = false;
+    this[RUNS] = false;
     this.#port = undefined;
   }
 

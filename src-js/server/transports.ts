@@ -18,12 +18,15 @@ export interface Port extends Sink {
 // Only the server runs a transport.
 export const BEGIN: unique symbol = Symbol('begin');
 export const END: unique symbol = Symbol('end');
+export const RUNS: unique symbol = Symbol('runs');
 export const WRITE: unique symbol = Symbol('write');
 export const PULL: unique symbol = Symbol('pull');
 export const IDENTIFY: unique symbol = Symbol('identify');
 
 /** A transport as its server sees it. */
 export interface Runnable extends MCPTransport {
+  /** Whether a server runs it, and no other may. */
+  readonly [RUNS]: boolean;
   [BEGIN](port: Port): Promise<void>;
   /** Nothing is to be read or written any more. */
   [END](): void;
@@ -58,7 +61,7 @@ class StdioTransport implements Runnable {
   readonly #input: NodeJS.ReadableStream | undefined;
   readonly #output: NodeJS.WritableStream | undefined;
   readonly #limits: string;
-  #isRunning = false;
+  [RUNS] = false;
   #guard: StdoutGuard | undefined;
   #streams: Streams | undefined;
 
@@ -76,8 +79,7 @@ class StdioTransport implements Runnable {
   }
 
   async [BEGIN](port: Port): Promise<void> {
-    if (this.#isRunning) throw new Error('the transport runs already');
-    this.#isRunning = true;
+    this[RUNS] = true;
     // The core reads standard input, which is not touched here unless it was given.
     const input = this.#input === undefined || this.#input === process.stdin ? undefined : this.#input;
     const output = this.#output === undefined || this.#output === process.stdout ? undefined : this.#output;
@@ -95,7 +97,7 @@ class StdioTransport implements Runnable {
     this.#guard?.release();
     this.#streams = undefined;
     this.#guard = undefined;
-    this.#isRunning = false;
+    this[RUNS] = false;
   }
 
   [WRITE](text: string): void {
