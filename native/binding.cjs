@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeJwtVerifier = nativeBinding.NativeJwtVerifier
 module.exports.NativeMemoryStore = nativeBinding.NativeMemoryStore
 module.exports.NativeServer = nativeBinding.NativeServer
 module.exports.NativeSqliteStore = nativeBinding.NativeSqliteStore

@@ -9,6 +9,19 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Judges tokens of one issuer. */
+export declare class NativeJwtVerifier {
+  constructor(deliver: (arg0: Array<NativeVerdict>) => void)
+  /** Tells it what to expect, as JSON text. A failure names the wrong option. */
+  configure(options: string): NativeReply
+  /** Judges a token; the verdict comes under `id`. */
+  verify(id: number, token: string): void
+  /** Somebody waits: the process goes on. */
+  hold(): void
+  /** Nobody waits any more. */
+  release(): void
+}
+
 export declare class NativeMemoryStore {
   constructor()
   /** All rows, as a JSON array. */
@@ -306,6 +319,16 @@ export declare function nativeSqlTrusted(tools?: string | undefined | null, fing
  * what is wrong.
  */
 export declare function nativeValidateArguments(schema: string, arguments: string, full: boolean): NativeReply
+
+/** What became of a token. */
+export interface NativeVerdict {
+  /** The facade's number. */
+  id: number
+  /** JSON text of whose it is; nothing for one that is not good. */
+  text?: string
+  /** There was nothing to judge it with. */
+  failure?: NativeFailure
+}
 
 /** The version that the binary was built as; the package's must be the same. */
 export declare function nativeVersion(): string

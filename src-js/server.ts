@@ -8,6 +8,7 @@ export {
   refreshArtifactCache,
   refreshSandboxCache,
 } from './server/adapters.js';
+export { createJwtVerifier } from './server/jwt.js';
 export { McpRuntime } from './server/mcp-runtime.js';
 export { createMcpServer, MCPServer } from './server/mcp-server.js';
 export {
@@ -36,6 +37,8 @@ export type {
   HostContent,
   IdExtractor,
   JsonSchema,
+  JwtVerifier,
+  JwtVerifierOptions,
   LogLevel,
   MCPCompletion,
   MCPPrompt,
@@ -76,6 +79,7 @@ export type {
   StreamableHttpTransportOptions,
   ToolLike,
   ToolLikeContext,
+  TransportAuth,
   VisibleTo,
   WebSocketTransportOptions,
 } from './types/server.js';

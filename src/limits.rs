@@ -315,6 +315,27 @@ pub(crate) const WEBSOCKET_CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// How many callers without a session are told apart before those who are gone are forgotten.
 pub(crate) const MAX_KEPT_SHARES: usize = 10_000;
 
+// Server: authorization.
+
+/// The longest token that is looked at; real ones have 1 to 4 KiB.
+pub(crate) const MAX_JWT_BYTES: usize = 16 * 1024;
+/// By how much the clock of whoever issued a token may differ from ours.
+pub(crate) const JWT_LEEWAY: Duration = Duration::from_secs(30);
+/// How many keys one JWK set may hold.
+pub(crate) const MAX_JWKS_KEYS: usize = 100;
+/// How many bytes a fetched JWK set may take.
+pub(crate) const MAX_JWKS_BYTES: usize = 512 * 1024;
+/// How long fetching one may take, with everything.
+pub(crate) const JWKS_TIMEOUT: Duration = Duration::from_secs(5);
+/// After how long it is fetched again.
+pub(crate) const JWKS_FRESH: Duration = Duration::from_secs(600);
+/// How long it is used at the longest, when it cannot be fetched again.
+pub(crate) const JWKS_LONGEST: Duration = Duration::from_secs(3_600);
+/// How often it is fetched for a key that it does not have: anybody can write a token that names one.
+pub(crate) const JWKS_PAUSE: Duration = Duration::from_secs(30);
+/// How soon it is fetched again after that failed.
+pub(crate) const JWKS_RETRY: Duration = Duration::from_secs(5);
+
 // Names and tokens.
 
 /// The longest tool name that model providers accept (seed, "`McpOptions`": `^[a-zA-Z0-9_-]{1,64}$`).

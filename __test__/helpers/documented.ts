@@ -158,6 +158,7 @@ export const networkOptions: string[] = Object.keys({
   cors: true,
   allowedHosts: true,
   allowedOrigins: true,
+  auth: true,
   tenantIdExtractor: true,
   sessionIdExtractor: true,
   multiTenant: true,

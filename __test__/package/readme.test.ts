@@ -17,7 +17,7 @@ const readme = read('../../README.md');
 
 describe('README.md', () => {
   test('its examples are the ones that are compiled', () => {
-    const compiled = ['readme', 'readme-serving', 'readme-adapters', 'readme-network']
+    const compiled = ['readme', 'readme-serving', 'readme-adapters', 'readme-network', 'readme-auth']
       .map((name) => read(`../types/${name}.test-d.ts`))
       .join('\n');
     const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1]);

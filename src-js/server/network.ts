@@ -2,12 +2,14 @@
 // functions that say who is behind a request.
 
 import type {
+  AuthInfo,
   MCPTransport,
   NetworkRequest,
   SSETransportOptions,
   StreamableHttpTransportOptions,
   WebSocketTransportOptions,
 } from '../types/server.js';
+import { Authenticator } from './auth.js';
 import { type Bag, assertType, isObject, unwrapOption } from './check.js';
 import { native } from '../native.js';
 import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, spell } from './transports.js';
@@ -15,7 +17,9 @@ import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, spel
 type Kind = 'sse' | 'streamable-http' | 'websocket';
 
 /** What the core is told of who is behind a request: whose it is, or how to refuse it. */
-type Identified = { tenantId?: string; sessionId?: string } | { status: number };
+type Identified =
+  | { tenantId?: string; sessionId?: string; auth?: AuthInfo }
+  | { refused: 'token' | 'scope' | 'identity' };
 
 /** Says whose a request is. */
 type Extractor = (request: NetworkRequest) => unknown;
@@ -66,6 +70,7 @@ export function networkTransport(type: 'sse' | 'websocket', options: object): Ru
 class NetworkTransport implements Runnable {
   readonly type: Kind;
   readonly #options: string;
+  readonly #auth: Authenticator | undefined;
   readonly #tenant: Extractor | undefined;
   readonly #session: Extractor | undefined;
   readonly #asked: number;
@@ -74,15 +79,16 @@ class NetworkTransport implements Runnable {
 
   constructor(type: Kind, options: SSETransportOptions | StreamableHttpTransportOptions | WebSocketTransportOptions) {
     if (!isObject(options)) throw new TypeError('the options of the transport must be an object');
-    const { tenantIdExtractor, sessionIdExtractor, ...data } = options as Bag;
+    const { auth, tenantIdExtractor, sessionIdExtractor, ...data } = options as Bag;
     assertType('tenantIdExtractor', tenantIdExtractor, 'function');
     assertType('sessionIdExtractor', sessionIdExtractor, 'function');
     this.type = type;
+    this.#auth = auth === undefined ? undefined : new Authenticator(auth);
     this.#tenant = tenantIdExtractor as Extractor | undefined;
     this.#session = sessionIdExtractor as Extractor | undefined;
     const isTenantAware = tenantIdExtractor !== undefined;
-    const identifies = isTenantAware || sessionIdExtractor !== undefined;
-    this.#options = JSON.stringify({ ...data, kind: type, identifies, isTenantAware }, spell);
+    const identifies = isTenantAware || sessionIdExtractor !== undefined || auth !== undefined;
+    this.#options = JSON.stringify({ ...data, auth: this.#auth?.data, kind: type, identifies, isTenantAware }, spell);
     unwrapOption(native.nativeCheckNetworkOptions(this.#options));
     this.#asked = data['port'] as number;
   }
@@ -112,15 +118,26 @@ class NetworkTransport implements Runnable {
 
   /** Says whose a request is. A tenant that cannot be told is refused; a session alone is not. */
   async [IDENTIFY](text: string, warn: (message: string, error: unknown) => void): Promise<string> {
-    const request = requestOf(text);
-    return JSON.stringify(await this.#identify(request, warn));
+    const { token, ...request } = requestOf(text);
+    return JSON.stringify(await this.#identify(token, request, warn));
   }
 
-  async #identify(request: NetworkRequest, warn: (message: string, error: unknown) => void): Promise<Identified> {
-    const identified: { tenantId?: string; sessionId?: string } = {};
+  async #identify(
+    token: string | undefined,
+    asked: NetworkRequest,
+    warn: (message: string, error: unknown) => void,
+  ): Promise<Identified> {
+    const identified: { tenantId?: string; sessionId?: string; auth?: AuthInfo } = {};
+    let request = asked;
+    if (this.#auth !== undefined) {
+      const verdict = await this.#auth.authenticate(token ?? '', request, warn);
+      if ('refused' in verdict) return verdict;
+      identified.auth = verdict.auth;
+      request = { ...asked, auth: verdict.auth };
+    }
     if (this.#tenant !== undefined) {
       const tenantId = await extract('tenantIdExtractor', this.#tenant, request, warn);
-      if (typeof tenantId !== 'string' || tenantId === '') return { status: 401 };
+      if (typeof tenantId !== 'string' || tenantId === '') return { refused: 'identity' };
       identified.tenantId = tenantId;
     }
     if (this.#session !== undefined) {
@@ -148,8 +165,8 @@ async function extract(
 }
 
 /** A request as the functions of a transport see it. Headers and query have no prototype: a name may be any. */
-function requestOf(text: string): NetworkRequest {
-  const request = JSON.parse(text) as NetworkRequest;
+function requestOf(text: string): NetworkRequest & { token?: string } {
+  const request = JSON.parse(text) as NetworkRequest & { token?: string };
   return { ...request, query: bare(request.query), headers: bare(request.headers) };
 }
 

@@ -116,5 +116,5 @@ function neverFull(): boolean {
 // What JSON would drop or blur is refused by name all the same.
 export function spell(_key: string, value: unknown): unknown {
   const isText = typeof value === 'object' || typeof value === 'string' || typeof value === 'boolean';
-  return isText || Number.isFinite(value) ? value : typeof value;
+  return isText || value === undefined || Number.isFinite(value) ? value : typeof value;
 }

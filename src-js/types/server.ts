@@ -452,6 +452,8 @@ export interface NetworkTransportOptions {
   allowedOrigins?: string[];
   /** Pages that may read the replies as well. */
   cors?: { origins: string[]; maxAgeSeconds?: number };
+  /** Asks for bearer tokens. Whoever sends none, or none that is good, is refused with 401 and told where to get one. */
+  auth?: TransportAuth;
   /** Says whose connection it is; a request that it names nobody for is refused with 401. Makes the server one for many tenants. */
   tenantIdExtractor?: IdExtractor;
   /** Says which registered session a connection belongs to. */
@@ -487,6 +489,36 @@ export interface NetworkTransportOptions {
   /** How long `stop` lets running calls finish; 5,000 by default. */
   shutdownTimeoutMs?: number;
 }
+
+/** That a server is protected: it is a resource server of OAuth 2.1, and publishes its metadata (RFC 9728). */
+export interface TransportAuth {
+  /**
+   * Says whose a token is; `undefined` for one that is not good. What throws lets nobody in, and is logged. A verifier of
+   * its own must check that the token was issued for this server.
+   */
+  verify(token: string, request: NetworkRequest): Awaitable<AuthInfo | undefined>;
+  /** The URL of the server, as clients know it. */
+  resource: string;
+  /** The issuers of its tokens: at least one. */
+  authorizationServers: string[];
+  /** What a token must allow for any request; published as `scopes_supported`. */
+  scopes?: string[];
+  /** More members of the metadata, as `resource_name`. */
+  metadata?: Record<string, unknown>;
+}
+
+/** Whose tokens are good, and for whom. */
+export interface JwtVerifierOptions {
+  /** The authorization server, as `iss` names it. */
+  issuer: string;
+  /** This server, as `aud` names it; one of several is enough. */
+  audience: string | string[];
+  /** The keys: where they are (https; http for loopback), or a JWK set. */
+  jwks: string | URL | { keys: object[] };
+}
+
+/** Judges a token; see `createJwtVerifier`. */
+export type JwtVerifier = (token: string) => Promise<AuthInfo | undefined>;
 
 /** The options of a transport for Streamable HTTP. */
 export interface StreamableHttpTransportOptions extends NetworkTransportOptions {

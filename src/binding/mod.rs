@@ -9,6 +9,7 @@ mod config;
 mod constants;
 mod fetch;
 mod host;
+mod jwt;
 mod names;
 mod reply;
 mod runtime;

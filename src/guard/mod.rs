@@ -6,6 +6,7 @@ pub(crate) mod bind;
 pub(crate) mod cors;
 pub(crate) mod headers;
 pub(crate) mod hosts;
+pub(crate) mod jwt;
 pub(crate) mod origin;
 pub(crate) mod redact;
 pub(crate) mod redirect;

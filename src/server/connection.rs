@@ -32,6 +32,8 @@ pub(crate) struct Identity {
     pub(crate) session: Option<String>,
     /// JSON text of what a verifier found out.
     pub(crate) auth: Option<Arc<str>>,
+    /// Who that is, whatever the token of the day: a client renews its own while a session goes on.
+    pub(crate) principal: Option<Arc<str>>,
 }
 
 /// Where messages go out. Called from any thread; must not block.
@@ -91,12 +93,12 @@ pub(crate) enum NotTaken {
 
 impl Identity {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.tenant == other.tenant && self.session == other.session && self.auth == other.auth
+        self.tenant == other.tenant && self.session == other.session && self.principal == other.principal
     }
 
     /// In one text, for comparing.
     pub(crate) fn text(&self) -> String {
-        format!("{:?} {:?} {:?}", self.tenant, self.session, self.auth)
+        format!("{:?} {:?} {:?}", self.tenant, self.session, self.principal)
     }
 }
 
@@ -194,7 +196,9 @@ impl Connection {
         let mut params = Params::new()
             .text("connectionId", &self.id)
             .text("protocolVersion", revision.name());
-        let Identity { tenant, session, auth } = &self.identity;
+        let Identity {
+            tenant, session, auth, ..
+        } = &self.identity;
         if let Some(tenant) = tenant {
             params = params.text("tenantId", tenant);
         }

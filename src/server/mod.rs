@@ -12,6 +12,7 @@ pub(crate) mod dispatch;
 pub(crate) mod exchange;
 pub(crate) mod http;
 pub(crate) mod jobs;
+pub(crate) mod jwt;
 pub(crate) mod lifecycle;
 pub(crate) mod listen;
 pub(crate) mod lists;

@@ -1,5 +1,6 @@
 //! What a network transport is told when it is made.
 
+use super::metadata::Protection;
 use crate::error::{Error, Result};
 use crate::guard::server_limits::{Served, ServerLimits};
 use crate::json::{self, Object};
@@ -16,6 +17,8 @@ pub(crate) struct SiteOptions {
     pub(crate) is_multi_tenant: bool,
     /// Whether nobody comes in whom nothing is known of; or that is wanted.
     pub(crate) is_authenticated: bool,
+    /// Whether tokens are asked for.
+    pub(crate) protection: Option<Protection>,
     pub(crate) tls: Option<Tls>,
 }
 
@@ -139,6 +142,10 @@ impl SiteOptions {
                 })
             }
         };
+        let protection = options
+            .present("auth")
+            .map(|auth| Protection::parse(auth.get(), &forms))
+            .transpose()?;
         let tls = match options.present("tls") {
             None => None,
             Some(tls) => {
@@ -172,6 +179,7 @@ impl SiteOptions {
                 || flag(&options, "isTenantAware")?
                 || options.present("auth").is_some(),
             is_multi_tenant: flag(&options, "multiTenant")? || flag(&options, "isTenantAware")?,
+            protection,
             tls,
         })
     }

@@ -262,6 +262,11 @@ impl Site {
         let (head, body) = request.into_parts();
         let forms = &self.options.forms;
         let path = head.uri.path();
+        if let Some(protection) = &self.options.protection
+            && protection.is_at(path)
+        {
+            return protection.answer(&head.method);
+        }
         let is = |route: Option<&String>| route.is_some_and(|route| route == path);
         let is_streamable = is(forms.streamable.as_ref());
         let is_stream = is(forms.sse.as_ref().map(|paths| &paths.stream));

@@ -55,7 +55,7 @@ fn routine(job: &Job) -> Option<Performed> {
             let headers = Object::parse(&job.text).and_then(|asked| asked.object("headers"));
             let tenant = headers.as_ref().and_then(|headers| headers.string("x-tenant"));
             match tenant.as_deref() {
-                None => value(r#"{"status":401,"challenge":"Bearer"}"#.to_owned(), false),
+                None => value(r#"{"refused":"tenant"}"#.to_owned(), false),
                 Some("slow") => None,
                 Some(tenant) => value(format!(r#"{{"tenantId":"{tenant}"}}"#), false),
             }
