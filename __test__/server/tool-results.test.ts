@@ -190,7 +190,6 @@ function tool(handler: (args: Record<string, unknown>) => unknown) {
 }
 
 function thrower(thrown: unknown): never {
-  // oxlint-disable-next-line typescript/only-throw-error -- what it is about
   throw thrown;
 }
 
