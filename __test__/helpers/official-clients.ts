@@ -56,3 +56,8 @@ export async function officialClient(
   onTestFinished(() => client.close());
   return client;
 }
+
+/** The text of the first block of a result. */
+export function textOf(result: { content: Json[] }): unknown {
+  return result.content[0]?.['text'];
+}

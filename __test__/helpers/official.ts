@@ -40,8 +40,8 @@ export async function buildRmcpServer(): Promise<void> {
 }
 
 /** The first line that a program prints. It serves until its standard input ends. */
-function started(command: string, args: string[]): Promise<string> {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+export function started(command: string, args: string[], env: Record<string, string> = {}): Promise<string> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env } });
   onTestFinished(() => {
     child.stdin.end();
     child.kill('SIGKILL');
