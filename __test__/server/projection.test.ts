@@ -2,13 +2,16 @@
 
 import {
   adaptHarnessTools,
+  createStreamableHttpTransport,
   MCPServer,
+  type MCPToolDefinition,
   projectToolDefinitionToMCP,
   type RuntimeLike,
   type ToolLike,
 } from 'espalier/server';
 import { describe, expect, it } from 'vitest';
 
+import { post } from '../helpers/posted.js';
 import { quiet, served } from '../helpers/wire.js';
 
 const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
@@ -229,6 +232,60 @@ describe('adaptHarnessTools', () => {
     });
     for (const tool of await adaptHarnessTools(runtime, executor)) server.register(tool);
     expect(await server.callTool('asks', { text: 'a' })).toEqual({ success: true, output: 'asks' });
+  });
+
+  it('gives handlers that can be called without a server', async () => {
+    const seen: unknown[] = [];
+    const list = (): ToolLike[] => [
+      { name: 'free', parameters, execute: ({ text }, context) => (seen.push(context), { text }) },
+      { name: 'fails', parameters, execute: () => Promise.reject(new Error('out of ink')) },
+      { name: 'asks', parameters, requiresApproval: true, execute: () => 'ran' },
+      { name: 'bare', parameters },
+    ];
+    const [free, fails, asks, bare] = await adaptHarnessTools({ tools: { list } }, undefined, 100, {
+      nativeExecution: true,
+    });
+    const call = (tool: MCPToolDefinition | undefined, ...given: unknown[]): unknown =>
+      Reflect.apply(tool?.handler ?? (() => 'no handler'), undefined, given);
+    expect(await call(free, { text: 'a' })).toEqual({ success: true, output: { text: 'a' } });
+    expect(await call(free, { text: 'a' }, { tenantId: 'acme' })).toMatchObject({ success: true });
+    expect(seen).toMatchObject([
+      { toolCallId: expect.any(String) as string, signal: expect.any(AbortSignal) as AbortSignal },
+      { tenantId: 'acme', signal: expect.any(AbortSignal) as AbortSignal },
+    ]);
+    expect(await call(free)).toMatchObject({ success: false, error: expect.stringContaining('/text') as string });
+    expect(await call(fails, { text: 'a' })).toEqual({ success: false, error: 'out of ink' });
+    expect(await call(asks, { text: 'a' })).toMatchObject({ success: false });
+    expect(await call(bare, { text: 'a' })).toMatchObject({
+      success: false,
+      error: expect.stringContaining('no executor configured') as string,
+    });
+    const throwing = async (): Promise<never> => {
+      throw new Error('no paper');
+    };
+    const [behind] = await adaptHarnessTools({ tools: { list } }, throwing);
+    expect(await call(behind, {})).toEqual({ success: false, error: 'no paper' });
+  });
+
+  it('hides from clients of the network what a handler threw, also when it was adapted', async () => {
+    const list = (): ToolLike[] => [
+      { name: 'fails', parameters, execute: () => Promise.reject(new Error('password hunter2')) },
+    ];
+    const server = new MCPServer({ logger: quiet() });
+    for (const tool of await adaptHarnessTools({ tools: { list } }, undefined, 100, { nativeExecution: true }))
+      server.register(tool);
+    expect(await server.callTool('fails', { text: 'a' })).toEqual({ success: false, error: 'password hunter2' });
+    const transport = createStreamableHttpTransport({ port: 0 });
+    await server.start(transport);
+    try {
+      const { result } = await post(transport, 'tools/call', { name: 'fails', arguments: { text: 'a' } });
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/^Tool failed \(ref [A-Z2-7]{12}\)$/) as string }],
+      });
+    } finally {
+      await server.stop();
+    }
   });
 
   it('refuses wrong options by name', async () => {

@@ -1,6 +1,7 @@
 // From what a host brings along to entries that a server can register. The host is asked; nothing of it is copied but short
 // listings.
 
+import { randomUUID } from 'node:crypto';
 import { describe } from '../describe.js';
 import type {
   AdapterOptions,
@@ -12,6 +13,7 @@ import type {
   MCPResource,
   MCPResourceContent,
   MCPToolDefinition,
+  MCPToolResult,
   MimeTypeResolver,
   PromptLike,
   RuntimeLike,
@@ -22,6 +24,7 @@ import { argumentProblem, runProjected } from './execute.js';
 import { isTextMimeType, resolveMimeType } from './mime.js';
 import { DEFAULT_MAX_TOOLS, project } from './projection.js';
 import { bytesOf } from './resources.js';
+import { failureOf, resultOf } from './results.js';
 import { type Scope, Snapshots } from './snapshots.js';
 
 const artifacts = new Snapshots();
@@ -31,7 +34,8 @@ const files = new Snapshots();
  * The tools of a runtime as definitions to register, each with a handler that runs it by the rules of the server: through
  * the executor where there is one, else by its own `execute` where `nativeExecution` is `true` and nothing asks for an
  * approval, else not at all. Arguments of native execution are held against the input schema. A tool that cannot be shown
- * is left out, with a process warning.
+ * is left out, with a process warning. The handlers resolve to {@link MCPToolResult} and never reject; they can also be
+ * called without a server, and then need no context.
  *
  * Rejects with whatever listing the tools throws, and with a `TypeError` for a wrong option.
  *
@@ -54,13 +58,21 @@ export async function adaptHarnessTools(
   const projection = await project(runtime, maxTools, { odd: warn, cut: warn });
   return Array.from(projection.values(), (projected) => {
     const { name, schema, wire } = projected;
-    const handler = async (given: Record<string, unknown>, context: HandlerContext): Promise<unknown> => {
-      const args = encodeData(`the arguments of ${name}`, given);
-      const problem = executor === undefined ? argumentProblem(schema, args, 'shallow') : undefined;
-      if (problem !== undefined) return { success: false, error: problem };
-      const isAborted = (): boolean => context.signal.aborted;
-      const ran = await runProjected(projected, how, { name, args, context, isAborted });
-      return 'refusal' in ran ? { success: false, error: ran.refusal } : ran.result;
+    const handler = async (
+      given: Record<string, unknown> = {},
+      told?: Partial<HandlerContext>,
+    ): Promise<MCPToolResult> => {
+      try {
+        const context = completed(runtime, told);
+        const args = encodeData(`the arguments of ${name}`, given);
+        const problem = executor === undefined ? argumentProblem(schema, args, 'shallow') : undefined;
+        if (problem !== undefined) return { success: false, error: problem };
+        const isAborted = (): boolean => context.signal.aborted;
+        const ran = await runProjected(projected, how, { name, args, context, isAborted });
+        return 'refusal' in ran ? { success: false, error: ran.refusal } : resultOf(ran.result);
+      } catch (error) {
+        return failureOf(error);
+      }
     };
     return { ...(JSON.parse(wire) as MCPToolDefinition), handler };
   });
@@ -91,8 +103,8 @@ export async function adaptHarnessArtifacts(
         uri: `${scheme}://artifact/${segment(chatId)}/${segment(artifactId)}`,
         name: text(name) ?? artifactId,
         ...shown({ description, mimeType: type, size }),
-        handler: async (_uri, context) => {
-          const { tenantId } = { tenantId: context.tenantId, ...scope };
+        handler: async (_uri, context?: HandlerContext) => {
+          const { tenantId } = { tenantId: context?.tenantId, ...scope };
           const content = await runtime.artifacts?.read({ chatId, artifactId, ...tenant(tenantId) });
           return contentOf(content, type);
         },
@@ -122,9 +134,9 @@ export async function adaptSandboxFiles(
       uri: `${scheme}://sandbox/${segment(chatId)}/${path.split('/').map(segment).join('/')}`,
       name: text(name) ?? path,
       ...shown({ mimeType, size }),
-      handler: async (_uri, context) => {
+      handler: async (_uri, context?: HandlerContext) => {
         if (isUnsafe(path)) return undefined;
-        const { tenantId } = { tenantId: context.tenantId, ...scope };
+        const { tenantId } = { tenantId: context?.tenantId, ...scope };
         const content = await runtime.sandbox?.read({ chatId, path, ...tenant(tenantId) });
         return contentOf(content, mimeType);
       },
@@ -192,6 +204,12 @@ function refresh(snapshots: Snapshots, first: RuntimeLike | Scope | undefined, s
 
 /** What tells a runtime, of which nothing was listed, from options. */
 const FACETS = ['tools', 'toolRegistry', 'plugins', 'prompts', 'artifacts', 'sandbox'];
+
+/** A server gives the whole context of a call; whoever calls a handler without one gives a part of it, or none. */
+function completed(runtime: RuntimeLike, told: Partial<HandlerContext> | undefined): HandlerContext {
+  if (told?.signal !== undefined && told.toolCallId !== undefined) return told as HandlerContext;
+  return { runtime, toolCallId: randomUUID(), signal: new AbortController().signal, ...told } as HandlerContext;
+}
 
 function readOptions<Entry>(
   runtime: RuntimeLike,

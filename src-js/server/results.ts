@@ -1,5 +1,7 @@
 // What a tool's function gave, as what it means: an output with its JSON, or a failure with its text.
 
+import { describe } from '../describe.js';
+import type { MCPToolResult } from '../types/server.js';
 import { isObject } from './check.js';
 
 /** An output in the form in which it crosses, or the text of a failure. */
@@ -9,17 +11,34 @@ export type Outcome =
   | { readonly kind: 'nothing'; readonly output: undefined }
   | { readonly kind: 'failed'; readonly text: string };
 
+/** What was thrown, by the failure that stands for it. */
+const thrownBy = new WeakMap<object, unknown>();
+
 /**
  * Own members decide: `success: false` is a failure, `success: true` beside an `output` is that output, and anything else
- * is output itself. Throws what looking at the value throws.
+ * is output itself. Throws what looking at the value throws, and what was thrown where {@link failureOf} made the failure.
  */
 export function outcomeOf(result: unknown): Outcome {
+  if (isObject(result) && thrownBy.has(result)) throw thrownBy.get(result);
+  const meant = resultOf(result);
+  return meant.success ? outputOf(meant.output) : { kind: 'failed', text: meant.error };
+}
+
+/** By the same rules, for who calls a handler without a server. */
+export function resultOf(result: unknown): MCPToolResult {
   if (isObject(result) && Object.hasOwn(result, 'success')) {
     const { success } = result;
-    if (success === false) return { kind: 'failed', text: textOf(result['error']) };
-    if (success === true && Object.hasOwn(result, 'output')) return outputOf(result['output']);
+    if (success === false) return { success, error: textOf(result['error']) };
+    if (success === true && Object.hasOwn(result, 'output')) return { success, output: result['output'] };
   }
-  return outputOf(result);
+  return { success: true, output: result };
+}
+
+/** A failure with the text of what was thrown, which a server tells from one that was returned: not every client may read it. */
+export function failureOf(thrown: unknown): MCPToolResult {
+  const failure = { success: false, error: describe(thrown) } as const;
+  thrownBy.set(failure, thrown);
+  return failure;
 }
 
 function outputOf(output: unknown): Outcome {
