@@ -13,7 +13,7 @@ import { echoServer } from '../helpers/servers.js';
  */
 function worker(source: string): string {
   return `new Worker(${JSON.stringify(
-    `(async () => { const { workerData, parentPort } = require('node:worker_threads'); const { mcpTools } = await import('espalier/node'); ${source} })();`,
+    `(async () => { const { workerData, parentPort } = require('node:worker_threads'); const { createStreamableHttpTransport, mcpTools, MCPServer } = await import('espalier/node'); ${source} })();`,
   )}, { eval: true, execArgv: [], workerData: input })`;
 }
 
@@ -110,5 +110,49 @@ describe('worker threads', () => {
     ).ended();
 
     expect(ended).toMatchObject({ code: 0, stdout: 'exit [0]\n'.repeat(5), stderr: '' });
+  });
+
+  it('that is terminated while it serves gives up what its handlers were at, at once, and its port', async () => {
+    const ended = await program(
+      `import { Worker } from 'node:worker_threads';
+       import { once } from 'node:events';
+       const worker = ${worker(`
+         const server = new MCPServer();
+         const handler = () => { parentPort.postMessage('runs'); return new Promise(() => {}); };
+         server.register({ name: 'waits', inputSchema: {}, handler });
+         // A stop would let the handler have a minute.
+         const transport = createStreamableHttpTransport({ port: 0, shutdownTimeoutMs: 60_000 });
+         await server.start(transport);
+         parentPort.postMessage(transport.port);
+       `)};
+       const [port] = await once(worker, 'message');
+       const revision = '2026-07-28';
+       const meta = { 'io.modelcontextprotocol/protocolVersion': revision, 'io.modelcontextprotocol/clientCapabilities': {} };
+       const call = () => fetch('http://127.0.0.1:' + port + '/mcp', {
+         method: 'POST',
+         headers: {
+           'content-type': 'application/json',
+           accept: 'application/json, text/event-stream',
+           'mcp-protocol-version': revision,
+           'mcp-method': 'tools/call',
+           'mcp-name': 'waits',
+         },
+         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'waits', _meta: meta } }),
+       });
+       const answer = call();
+       await once(worker, 'message');
+       await worker.terminate();
+       say('terminated');
+       say('answer', (await (await answer).json()).error.code);
+       const deadline = Date.now() + 20_000;
+       while (Date.now() < deadline) {
+         const refused = await call().then(() => false, (error) => error.cause.code === 'ECONNREFUSED');
+         if (refused) break;
+       }
+       say('refused', Date.now() < deadline);`,
+    ).ended();
+
+    expect(ended).toMatchObject({ code: 0, stdout: 'terminated null\nanswer -32603\nrefused true\n', stderr: '' });
+    expect(ended.msSince('terminated')).toBeLessThan(20_000);
   });
 });

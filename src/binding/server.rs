@@ -181,10 +181,16 @@ pub struct NativeServer {
     mailbox: Arc<Mailbox<NativeJob>>,
     runtime: Handle,
     server: OnceLock<Arc<Server>>,
-    running: Arc<Mutex<Option<Running>>>,
+    running: Slot,
     keep_alive: Option<KeepAlive>,
-    hook: Option<CleanupEnvHook<Arc<Mutex<Option<Running>>>>>,
+    hook: Option<CleanupEnvHook<Ending>>,
 }
+
+/// What runs now.
+type Slot = Arc<Mutex<Option<Running>>>;
+
+/// What the end of the environment ends.
+type Ending = (Option<Arc<Server>>, Slot);
 
 /// What runs until it is stopped.
 struct Running {
@@ -518,7 +524,12 @@ impl NativeServer {
     fn hold(&mut self, env: Env) -> napi::Result<()> {
         self.keep_alive = Some(KeepAlive::new(env)?);
         if self.hook.is_none() {
-            self.hook = Some(env.add_env_cleanup_hook(Arc::clone(&self.running), |running| {
+            let ending = (self.server.get().cloned(), Arc::clone(&self.running));
+            self.hook = Some(env.add_env_cleanup_hook(ending, |(server, running)| {
+                // With the environment goes the program that would have answered.
+                if let Some(server) = server {
+                    server.halt();
+                }
                 if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
                     running.stop.cancel();
                 }

@@ -320,8 +320,14 @@ impl Server {
         tokio::select! {
             () = finished => {}
             () = out_of_time => {}
+            () = self.until_halted() => {}
         }
         // Also what came on no connection that is known.
+        self.halt();
+    }
+
+    /// Gives up at once whatever is under way: its time is over, or whoever would do it is gone.
+    pub(crate) fn halt(&self) {
         self.is_halted.store(true, Ordering::Release);
         self.halted.notify_waiters();
     }
