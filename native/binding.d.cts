@@ -102,8 +102,10 @@ export declare class NativeToolset {
   constructor(deliver: (arg0: Array<NativeEvent>) => void)
   /** Connects the servers. When it has ended well, there is a catalogue to take. */
   connect(id: number, settings: NativeSettings): void
-  /** Makes a catalogue out of the rows, to take when this has ended well. `reconciled` ends once every server was tried. */
-  wake(id: number, reconciled: number, settings: NativeSettings): void
+  /** Makes a catalogue out of the rows, to take when this has ended well. `reconcile` is to follow. */
+  wake(id: number, settings: NativeSettings): void
+  /** Connects and lists those that were woken. Ends once all were tried. */
+  reconcile(id: number): void
   /**
    * What the tools are built from, where it is another one than was taken last: a line of JSON with an entry per tool,
    * and behind it the texts of their schemas.

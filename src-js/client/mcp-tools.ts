@@ -232,12 +232,18 @@ class Toolset implements McpToolset {
     try {
       const isWoken = rows?.purpose === 'wake';
       const connected = this.#request((id) => {
-        if (isWoken) this.#native.wake(id, this.#awaitReconciled(), settings);
+        if (isWoken) this.#native.wake(id, settings);
         else this.#native.connect(id, settings);
       });
       valueText(await connected);
       throwIfAborted(signal);
       this.#takeCatalog();
+      // Not before: what is asked of servers must not hold up the map.
+      if (isWoken)
+        this.reconciled = anyOf(
+          this.#request((id) => this.#native.reconcile(id)),
+          this.#closed,
+        );
     } catch (error) {
       await this.close();
       throwIfAborted(signal);
@@ -245,14 +251,6 @@ class Toolset implements McpToolset {
     } finally {
       forget?.();
     }
-  }
-
-  /** The number of the request whose end settles `reconciled`; the end of the toolset does as well. */
-  #awaitReconciled(): number {
-    let number = 0;
-    const tried = this.#request((id) => (number = id));
-    this.reconciled = anyOf(tried, this.#closed);
-    return number;
   }
 
   [REVIEW](rows: string, trusted: string): McpDriftReview[] {

@@ -3,10 +3,11 @@
 import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
 import type { McpConnectionStore, PersistedServer } from '../types/client.js';
+import { listAsText } from './stores.js';
 
 /** All rows as JSON text; the core judges them. Rejects with whatever `list()` rejects with. */
 export async function readRows(storage: McpConnectionStore): Promise<string> {
-  return encode('the rows', await storage.list());
+  return (await listAsText(storage)) ?? encode('the rows', await storage.list());
 }
 
 /** The trusted definitions of rows, by id, as JSON text; of those that the store has any of. */

@@ -17,7 +17,10 @@ export function createMemoryMcpConnectionStore(): McpConnectionStore &
   Pick<Required<McpConnectionStore>, 'trustedTools'> {
   const rows = new native.NativeMemoryStore();
   return {
-    list: () => parse(rows.list()) as PersistedServer[],
+    list: alsoAsText(
+      () => parse(rows.list()) as PersistedServer[],
+      () => rows.list(),
+    ),
     save: (row) => void unwrap(rows.save(encodeRow(row))),
     remove: (id) => rows.remove(String(id)),
     trustedTools: (id) => parseTools(rows.trusted(String(id))),
@@ -57,7 +60,10 @@ function onFile(path: string): Required<McpConnectionStore> {
   const refusal = rows.refusal();
   if (refusal != null) throw toError(refusal);
   return {
-    list: async () => parse(unwrap(await rows.list())) as PersistedServer[],
+    list: alsoAsText(
+      async () => parse(unwrap(await rows.list())) as PersistedServer[],
+      async () => unwrap(await rows.list()) ?? 'null',
+    ),
     save: async (row) => void unwrap(await rows.save(encodeRow(row))),
     remove: async (id) => void unwrap(await rows.remove(String(id))),
     trustedTools: async (id) => parseTools(unwrap(await rows.trusted(String(id)))),
@@ -116,6 +122,20 @@ function overExec(storage: McpSqlStorage): ReturnType<typeof createMemoryMcpConn
       return parseTools(native.nativeSqlTrusted(cell(stored['tools']), cell(stored['tool_fingerprints'])));
     },
   };
+}
+
+/** By the `list` that gives the same rows. */
+const texts = new WeakMap<object, () => string | Promise<string>>();
+
+/** A `list` whose rows the core can have as it wrote them, without a detour over objects. */
+function alsoAsText<L extends McpConnectionStore['list']>(list: L, text: () => string | Promise<string>): L {
+  texts.set(list, text);
+  return list;
+}
+
+/** The rows of such a `list` as JSON text; nothing for any other, and for one that somebody put in its place. */
+export function listAsText(store: McpConnectionStore): string | Promise<string> | undefined {
+  return texts.get(Reflect.get(store, 'list'))?.();
 }
 
 const COLUMNS = ['id', 'name', 'type', 'url', 'tools', 'tool_fingerprints'];

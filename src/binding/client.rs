@@ -1,6 +1,6 @@
 //! A toolset for the facade. Requests go in with a number that the facade chose, and end as an event with that number.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::bindgen_prelude::{FnArgs, Function, Uint8Array};
 use napi::{CleanupEnvHook, Env};
@@ -65,19 +65,19 @@ pub struct NativeToolset {
     questions: Arc<Questions>,
     fetch: FetchDesk,
     runtime: Handle,
-    /// There once the facade has connected; shared with the hook that runs when the environment ends.
-    toolset: Arc<Mutex<Option<Toolset>>>,
+    /// Shared with the hook that runs when the environment ends.
+    slot: Arc<Slot>,
     keep_alive: Option<KeepAlive>,
-    hook: Option<CleanupEnvHook<Arc<Mutex<Option<Toolset>>>>>,
+    hook: Option<CleanupEnvHook<Arc<Slot>>>,
 }
 
 #[napi]
 impl NativeToolset {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, deliver: Function<'_, FnArgs<(Vec<NativeEvent>,)>, ()>) -> napi::Result<Self> {
-        let toolset = Arc::new(Mutex::new(None));
-        let hook = env.add_env_cleanup_hook(Arc::clone(&toolset), |toolset| {
-            if let Some(toolset) = current(&toolset) {
+        let slot = Arc::new(Slot::default());
+        let hook = env.add_env_cleanup_hook(Arc::clone(&slot), |slot| {
+            if let Some(toolset) = slot.shut() {
                 toolset.kill();
             }
         })?;
@@ -86,7 +86,7 @@ impl NativeToolset {
             questions: Arc::default(),
             fetch: FetchDesk::default(),
             runtime: runtime::handle()?,
-            toolset,
+            slot,
             keep_alive: Some(KeepAlive::new(env)?),
             hook: Some(hook),
         })
@@ -95,30 +95,25 @@ impl NativeToolset {
     /// Connects the servers. When it has ended well, there is a catalogue to take.
     #[napi(catch_unwind)]
     pub fn connect(&self, id: i64, settings: NativeSettings) {
-        let Some(toolset) = self.open(id, &settings) else {
-            return;
-        };
-        let mailbox = Arc::clone(&self.mailbox);
-        self.runtime.spawn(async move {
-            mailbox.answer(NativeEvent::done(id, toolset.connect().await));
-        });
+        self.open(id, settings, |toolset| async move { toolset.connect().await });
     }
 
-    /// Makes a catalogue out of the rows, to take when this has ended well. `reconciled` ends once every server was tried.
+    /// Makes a catalogue out of the rows, to take when this has ended well. `reconcile` is to follow.
     #[napi(catch_unwind)]
-    pub fn wake(&self, id: i64, reconciled: i64, settings: NativeSettings) {
-        let Some(toolset) = self.open(id, &settings) else {
-            return;
-        };
+    pub fn wake(&self, id: i64, settings: NativeSettings) {
+        self.open(id, settings, |toolset| async move { toolset.wake().await });
+    }
+
+    /// Connects and lists those that were woken. Ends once all were tried.
+    #[napi(catch_unwind)]
+    pub fn reconcile(&self, id: i64) {
+        let toolset = self.slot.toolset();
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
-            let woken = toolset.wake().await;
-            let is_up = woken.is_ok();
-            mailbox.answer(NativeEvent::done(id, woken));
-            if is_up {
+            if let Some(toolset) = toolset {
                 toolset.reconcile().await;
             }
-            mailbox.answer(NativeEvent::done(reconciled, Ok(())));
+            mailbox.answer(NativeEvent::done(id, Ok(())));
         });
     }
 
@@ -126,7 +121,7 @@ impl NativeToolset {
     /// and behind it the texts of their schemas.
     #[napi(catch_unwind)]
     pub fn catalogue(&self) -> Option<String> {
-        current(&self.toolset)?.catalogue()
+        self.slot.toolset()?.catalogue()
     }
 
     /// Calls a tool by its projected name with the JSON text of its arguments; at once, or when `authorize` is called.
@@ -162,7 +157,7 @@ impl NativeToolset {
     /// Gives the call `id` the credential that it waits for.
     #[napi(catch_unwind)]
     pub fn authorize(&self, id: i64, bearer: String) {
-        if let Some(toolset) = current(&self.toolset) {
+        if let Some(toolset) = self.slot.toolset() {
             toolset.authorize(id.cast_unsigned(), bearer);
         }
     }
@@ -189,7 +184,7 @@ impl NativeToolset {
     /// Gives up what was asked for, which then ends as aborted unless it has ended already.
     #[napi(catch_unwind)]
     pub fn cancel_ask(&self, id: i64) {
-        if let Some(toolset) = current(&self.toolset) {
+        if let Some(toolset) = self.slot.toolset() {
             toolset.cancel_ask(id.cast_unsigned());
         }
     }
@@ -225,7 +220,7 @@ impl NativeToolset {
     /// Gives up a call, which then ends as aborted unless it has ended already.
     #[napi(catch_unwind)]
     pub fn cancel(&self, id: i64, tool: String) {
-        if let Some(toolset) = current(&self.toolset) {
+        if let Some(toolset) = self.slot.toolset() {
             toolset.cancel(id.cast_unsigned(), &tool);
         }
     }
@@ -236,7 +231,7 @@ impl NativeToolset {
         if self.keep_alive.is_none() {
             self.keep_alive = Some(KeepAlive::new(env)?);
         }
-        let toolset = current(&self.toolset);
+        let toolset = self.slot.shut();
         // Before this returns, so that no later call slips in.
         if let Some(toolset) = &toolset {
             toolset.shut();
@@ -254,7 +249,7 @@ impl NativeToolset {
     /// Ends every child at once, without waiting: for the end of the process.
     #[napi(catch_unwind)]
     pub fn kill(&self) {
-        if let Some(toolset) = current(&self.toolset) {
+        if let Some(toolset) = self.slot.shut() {
             toolset.kill();
         }
     }
@@ -262,7 +257,9 @@ impl NativeToolset {
     /// The state of every server, as JSON text.
     #[napi(catch_unwind)]
     pub fn servers(&self) -> String {
-        current(&self.toolset).map_or_else(|| "[]".to_owned(), |toolset| toolset.servers())
+        self.slot
+            .toolset()
+            .map_or_else(|| "[]".to_owned(), |toolset| toolset.servers())
     }
 
     /// What changed since the rows were written, as JSON text: two of them, the rows and the trusted definitions by id.
@@ -288,8 +285,12 @@ impl NativeToolset {
             .map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
     }
 
-    /// The toolset of these settings; why there is none is told as the end of `id`.
-    fn open(&self, id: i64, settings: &NativeSettings) -> Option<Toolset> {
+    /// Opens the toolset of these settings and goes on with it, on a thread that the facade does not wait for; the outcome
+    /// is told as the end of `id`.
+    fn open<F>(&self, id: i64, settings: NativeSettings, then: impl FnOnce(Toolset) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<()>> + Send,
+    {
         let hears = Hears {
             stderr: settings.hears_stderr,
             auth: settings.gives_credentials,
@@ -300,28 +301,29 @@ impl NativeToolset {
             hears,
         ));
         let http = settings.fetches.then(|| self.fetch.client(&self.mailbox));
-        match open(settings, &listener, http, &self.runtime) {
-            Ok(toolset) => {
-                *self.toolset.lock().unwrap_or_else(PoisonError::into_inner) = Some(toolset.clone());
-                Some(toolset)
-            }
-            Err(error) => {
-                self.mailbox.answer(NativeEvent::done(id, Err(error)));
-                None
-            }
-        }
+        let (mailbox, slot, runtime) = (Arc::clone(&self.mailbox), Arc::clone(&self.slot), self.runtime.clone());
+        self.runtime.spawn(async move {
+            let opened = open(&settings, listener, http, runtime).and_then(|toolset| slot.fill(toolset));
+            let outcome = match opened {
+                Ok(toolset) => then(toolset).await,
+                Err(error) => Err(error),
+            };
+            mailbox.answer(NativeEvent::done(id, outcome));
+        });
     }
 
     fn open_toolset(&self) -> Result<Toolset> {
-        current(&self.toolset).ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
+        self.slot
+            .toolset()
+            .ok_or_else(|| Error::new(ErrorCode::Unavailable, "the toolset has not been connected"))
     }
 }
 
 fn open(
     settings: &NativeSettings,
-    listener: &Arc<dyn Listener>,
+    listener: Arc<dyn Listener>,
     http: Option<Arc<dyn HttpClient>>,
-    runtime: &Handle,
+    runtime: Handle,
 ) -> Result<Toolset> {
     let options = Options::parse(
         &settings.options,
@@ -338,17 +340,47 @@ fn open(
             NativeRowsPurpose::Wake => Purpose::Wake,
         },
     });
-    Toolset::new(
-        servers,
-        options,
-        rows,
-        Arc::clone(listener),
-        Arc::new(SystemClock),
-        http,
-        runtime.clone(),
-    )
+    let clock = Arc::new(SystemClock);
+    Ok(Toolset::new(servers, options, rows, listener, clock, http, runtime))
 }
 
-fn current(toolset: &Mutex<Option<Toolset>>) -> Option<Toolset> {
-    toolset.lock().unwrap_or_else(PoisonError::into_inner).clone()
+/// Where the toolset is once it was opened, unless that came too late.
+#[derive(Default)]
+struct Slot(Mutex<Filling>);
+
+#[derive(Default)]
+struct Filling {
+    toolset: Option<Toolset>,
+    shut: bool,
+}
+
+impl Slot {
+    /// # Errors
+    /// `closed` when it was shut before.
+    fn fill(&self, toolset: Toolset) -> Result<Toolset> {
+        let mut filling = self.filling();
+        if filling.shut {
+            return Err(Error::new(
+                ErrorCode::Closed,
+                "the toolset was closed before it was connected",
+            ));
+        }
+        filling.toolset = Some(toolset.clone());
+        Ok(toolset)
+    }
+
+    fn toolset(&self) -> Option<Toolset> {
+        self.filling().toolset.clone()
+    }
+
+    /// From here on nothing gets in; gives what is there, which stays for whoever asks about it.
+    fn shut(&self) -> Option<Toolset> {
+        let mut filling = self.filling();
+        filling.shut = true;
+        filling.toolset.clone()
+    }
+
+    fn filling(&self) -> MutexGuard<'_, Filling> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -52,15 +52,10 @@ pub(crate) enum Purpose {
 /// # Errors
 /// `store`: what it gave is no array, or a row is none. Who leaves one out trusts its server anew.
 pub(crate) fn parse_rows(text: &str) -> Result<Vec<PersistedServer>> {
-    let rows = json::array(text).ok_or_else(|| {
-        Error::new(
-            ErrorCode::Store,
-            "the `list` of the connection store gave no array of rows",
-        )
-    })?;
-    rows.into_iter()
-        .map(|row| PersistedServer::from_json(row.get()))
-        .collect()
+    PersistedServer::all_from_json(text).unwrap_or_else(|| {
+        let message = "the `list` of the connection store gave no array of rows";
+        Err(Error::new(ErrorCode::Store, message))
+    })
 }
 
 /// When a row is written.

@@ -10,15 +10,16 @@ use tokio_util::sync::CancellationToken;
 use super::catalogue::Catalogue;
 use super::connection::{Context, Tasks};
 use super::held::HeldCalls;
-use super::options::Options;
+use super::options::{Endpoint, Options};
 use super::server::Server;
 use crate::catalog::listing::ListedTool;
 use crate::catalog::output_schema::OutputSchema;
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, Result};
 use crate::host::http::HttpClient;
 use crate::host::{CallId, Clock, Listener};
 use crate::protocol::wire::param_header::{self, ParamHeader};
+use crate::transport::http::client::ReqwestClient;
 
 pub(super) struct Shared {
     pub(super) options: Options,
@@ -30,7 +31,8 @@ pub(super) struct Shared {
     pub(super) may_sleep: bool,
     pub(super) listener: Arc<dyn Listener>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) http: Option<Arc<dyn HttpClient>>,
+    /// The caller's, or our own once it is needed.
+    pub(super) http: OnceLock<Arc<dyn HttpClient>>,
     pub(super) tasks: Tasks,
     /// Calls that cannot be sent yet.
     pub(super) held: Arc<HeldCalls>,
@@ -71,6 +73,29 @@ impl Route {
 }
 
 impl Shared {
+    /// Makes the HTTP stack of our own, where a server needs one and the caller gave none. What it could not carry is
+    /// refused before anything is started.
+    ///
+    /// # Errors
+    /// `invalid-option`.
+    pub(super) fn prepare_http(&self) -> Result<()> {
+        let mut remotes = self
+            .servers
+            .iter()
+            .filter_map(|server| match &server.config.endpoint {
+                Endpoint::Remote(remote) => Some(remote.configured.url()),
+                Endpoint::Stdio(_) => None,
+            })
+            .peekable();
+        if self.http.get().is_some() || remotes.peek().is_none() {
+            return Ok(());
+        }
+        let client = ReqwestClient::new(&self.options.http)?;
+        remotes.try_for_each(|url| client.check_route(url))?;
+        self.http.get_or_init(|| Arc::new(client));
+        Ok(())
+    }
+
     pub(super) fn asks(&self) -> MutexGuard<'_, HashMap<CallId, CancellationToken>> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,7 +115,7 @@ impl Shared {
             redactor: Arc::clone(&server.redactor),
             listener: Arc::clone(&self.listener),
             clock: Arc::clone(&self.clock),
-            http: self.http.clone(),
+            http: self.http.get().cloned(),
         }
     }
 

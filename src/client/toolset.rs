@@ -3,7 +3,7 @@
 
 use std::mem;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -33,18 +33,14 @@ use crate::guard::redact::Redactor;
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, CallId, Clock, Listener};
 use crate::json;
-use crate::transport::http::client::ReqwestClient;
 
 /// A handle; the toolset lives until `close`, or until the last handle and the last call are gone.
 #[derive(Clone)]
 pub(crate) struct Toolset(pub(super) Arc<Shared>);
 
 impl Toolset {
-    /// Reads the configuration, with the rows of a store where there is one. Nothing is started yet. Without an HTTP
+    /// Takes the configuration, with the rows of a store where there is one. Nothing is started yet. Without an HTTP
     /// client, remote servers get one of our own.
-    ///
-    /// # Errors
-    /// `invalid-option`.
     pub(crate) fn new(
         servers: Vec<ServerConfig>,
         options: Options,
@@ -53,11 +49,7 @@ impl Toolset {
         clock: Arc<dyn Clock>,
         http: Option<Arc<dyn HttpClient>>,
         runtime: Handle,
-    ) -> Result<Self> {
-        let http = match http {
-            Some(given) => Some(given),
-            None => own_stack(&servers, &options)?,
-        };
+    ) -> Self {
         let candidates: Vec<_> = servers
             .iter()
             .map(|server| Candidate {
@@ -111,7 +103,7 @@ impl Toolset {
             closing: CancellationToken::new(),
             gate: Arc::default(),
         };
-        Ok(Self(Arc::new(Shared {
+        Self(Arc::new(Shared {
             options,
             servers,
             catalogue: Catalogue::default(),
@@ -119,20 +111,21 @@ impl Toolset {
             may_sleep: rows.is_none_or(|rows| rows.purpose != Purpose::Review),
             listener,
             clock,
-            http,
+            http: http.map_or_else(OnceLock::new, OnceLock::from),
             tasks,
             held: Arc::default(),
             asks: Mutex::default(),
             own_requests: AtomicU64::new(0),
-        })))
+        }))
     }
 
     /// Connects all servers at once, but for those that are left alone until they are called, and projects what they list.
     /// A server that fails is told as a diagnostic.
     ///
     /// # Errors
-    /// `closed` when the toolset is closed meanwhile.
+    /// `invalid-option`; `closed` when the toolset is closed meanwhile.
     pub(crate) async fn connect(&self) -> Result<()> {
+        self.0.prepare_http()?;
         let eager = self.indices(|shared, server| {
             let is_asleep = shared.leave_asleep(server);
             // From here on it is only in the way.
@@ -263,23 +256,6 @@ impl Toolset {
     }
 }
 
-/// The HTTP stack of our own, where a server needs one. What it could not carry is refused before anything is started.
-fn own_stack(servers: &[ServerConfig], options: &Options) -> Result<Option<Arc<dyn HttpClient>>> {
-    let mut remotes = servers
-        .iter()
-        .filter_map(|server| match &server.endpoint {
-            Endpoint::Remote(remote) => Some(remote.configured.url()),
-            Endpoint::Stdio(_) => None,
-        })
-        .peekable();
-    if remotes.peek().is_none() {
-        return Ok(None);
-    }
-    let client = ReqwestClient::new(&options.http)?;
-    remotes.try_for_each(|url| client.check_route(url))?;
-    Ok(Some(Arc::new(client)))
-}
-
 impl Shared {
     /// Brings one server up, or tells why not. True when all that it lists is known.
     async fn connect_server(self: &Arc<Self>, index: usize) -> bool {
@@ -354,7 +330,9 @@ impl Shared {
             cause: Arc::new(error),
             at: self.clock.now(),
         };
-        if server.connected(unavailable) {
+        let is_news = server.connected(unavailable);
+        // What becomes of servers when their toolset is closed, whoever closed it knows.
+        if is_news && !self.tasks.closing.is_cancelled() {
             self.tell_status(server);
             self.listener
                 .diagnostic(Diagnostic::new(rule, &server.config.name, text));

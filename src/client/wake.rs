@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use tokio::task::JoinSet;
 use url::Url;
 
 use super::catalogue::Listed;
@@ -78,9 +79,26 @@ impl Toolset {
     /// Makes the map of what the rows list. A server whose row lists nothing is connected for it, as if it were new.
     ///
     /// # Errors
-    /// `closed` when the toolset is closed meanwhile.
+    /// `invalid-option`; `closed` when the toolset is closed meanwhile.
     pub(crate) async fn wake(&self) -> Result<()> {
-        let unlisted = self.indices(|shared, server| !shared.leave_asleep(server) && !shared.remember(server));
+        // Side by side: whoever wakes waits for all of it.
+        let mut work = JoinSet::new();
+        let shared = Arc::clone(&self.0);
+        work.spawn_on(async move { shared.prepare_http() }, &self.0.tasks.runtime);
+        for index in 0..self.0.servers.len() {
+            let shared = Arc::clone(&self.0);
+            work.spawn_on(
+                async move {
+                    shared.remember(index);
+                    Ok(())
+                },
+                &self.0.tasks.runtime,
+            );
+        }
+        while let Some(done) = work.join_next().await {
+            done.unwrap_or(Ok(()))?;
+        }
+        let unlisted = self.indices(|_, server| server.listed().tools.is_empty());
         self.connect_all(&unlisted, Keep::IfChanged).await?;
         self.0.publish();
         for index in unlisted {
@@ -156,17 +174,18 @@ impl Shared {
         self.begin_relisting(index);
     }
 
-    /// Takes what the row of a server says. True when it lists something that can be used.
-    fn remember(&self, server: &Server) -> bool {
-        let Some(row) = server.take_row() else { return false };
+    /// Takes what the row of a server says, unless the server is left alone for now.
+    fn remember(&self, index: usize) {
+        let awake = self.servers.get(index).filter(|server| !self.leave_asleep(server));
+        let Some((server, row)) = awake.and_then(|server| Some((server, server.take_row()?))) else {
+            return;
+        };
         let baseline = Baseline::of_row(&row);
         let stored = row.tools.as_deref().unwrap_or_default();
         let is_within_limits = stored.len() as u64 <= self.options.listing.max_tools;
         let tools = all_listed(stored).filter(|_| is_within_limits).unwrap_or_default();
         server.note_kept(&row, &tools);
-        let remembers = !tools.is_empty();
         *server.listed() = Listed::remembered(tools, baseline);
-        remembers
     }
 }
 

@@ -81,8 +81,7 @@ impl Story {
             Arc::new(SystemClock),
             None,
             Handle::current(),
-        )
-        .unwrap();
+        );
         Self {
             toolset,
             heard,

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorCode, Result};
@@ -59,6 +60,21 @@ impl PersistedServer {
         }
     }
 
+    /// Reads all rows that some store kept, from a JSON array: each as [`Self::from_json`] does, and those without a flaw in
+    /// one pass, because a process that wakes waits for this. Nothing when the text is no array.
+    ///
+    /// # Errors
+    /// `store`, as [`Self::from_json`].
+    pub(crate) fn all_from_json(text: &str) -> Option<Result<Vec<Self>>> {
+        if let Some(rows) = json::parse::<Vec<PlainRow<'_>>>(text)
+            && let Some(rows) = rows.into_iter().map(PlainRow::read).collect()
+        {
+            return Some(Ok(rows));
+        }
+        let rows = json::array(text)?;
+        Some(rows.into_iter().map(|row| Self::from_json(row.get())).collect())
+    }
+
     /// Reads a row that some store kept as one JSON object. A listing or baseline that does not parse counts as absent:
     /// losing the one costs a listing, and the other is made anew from what the row listed.
     ///
@@ -107,6 +123,60 @@ impl PersistedServer {
 
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+}
+
+/// A row with nothing odd about it.
+#[derive(Deserialize)]
+struct PlainRow<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    url: Cow<'a, str>,
+    #[serde(borrow)]
+    tools: Option<Vec<PlainTool<'a>>>,
+    #[serde(borrow, rename = "toolFingerprints")]
+    fingerprints: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct PlainTool<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    description: Option<&'a RawValue>,
+    #[serde(borrow, rename = "inputSchema")]
+    input_schema: Option<&'a RawValue>,
+}
+
+impl PlainRow<'_> {
+    /// Nothing for one that has to be looked at more closely.
+    fn read(self) -> Option<PersistedServer> {
+        let kind = RemoteKind::of_row(&self.id, &self.kind).ok()?;
+        let mut server = PersistedServer::new(self.id, self.name, kind, &self.url);
+        server.tools = match self.tools {
+            None => None,
+            Some(tools) => Some(tools.into_iter().map(PlainTool::read).collect::<Option<_>>()?),
+        };
+        server.fingerprints = self.fingerprints.and_then(|record| Fingerprints::decode(record.get()));
+        Some(server)
+    }
+}
+
+impl PlainTool<'_> {
+    fn read(self) -> Option<PersistedTool> {
+        if self.description.is_some_and(|text| !json::is_string(text.get())) {
+            return None;
+        }
+        Some(PersistedTool {
+            name: self.name.into_owned(),
+            description: self.description.map(ToOwned::to_owned),
+            input_schema: self.input_schema.map(ToOwned::to_owned),
+        })
     }
 }
 

@@ -59,6 +59,39 @@ fn an_unsupported_type_names_the_row() {
     );
 }
 
+/// Rows that are read in one pass, and those that have to be looked at twice, come to the same.
+#[test]
+fn all_rows_are_read_as_one_row_is() {
+    let row = |members: &str| format!(r#"{{"id":"i","name":"n","type":"sse","url":"u"{members}}}"#);
+    let odd = [
+        "",
+        r#","tools":null,"toolFingerprints":null"#,
+        r#","tools":[{"name":"a","description":"d","inputSchema":{ "z": 1.0 },"x":[]}],"toolFingerprints":{"a":"1"},"more":{}"#,
+        r#","tools":[{"name":"\ud800","description":null,"inputSchema":null}]"#,
+        r#","tools":[{"name":"a","description":5}]"#,
+        r#","tools":[{"name":"a"},{}],"toolFingerprints":{"a":1}"#,
+        r#","tools":{},"toolFingerprints":[]"#,
+        r#","tools":[{"name":"a","name":"b"}],"name":"again""#,
+        r#","toolFingerprints":{"__proto__":"1","a":"2","a":"3"}"#,
+    ];
+    let rows = odd.map(row);
+    for text in &rows {
+        let one = PersistedServer::from_json(text).unwrap().to_json();
+        let all = PersistedServer::all_from_json(&format!("[{text}]")).unwrap().unwrap();
+        assert_eq!(all.iter().map(PersistedServer::to_json).collect::<Vec<_>>(), [one]);
+    }
+    let together = PersistedServer::all_from_json(&format!("[{}]", rows.join(","))).unwrap();
+    assert_eq!(together.unwrap().len(), rows.len());
+    for (text, is_array) in [("{}", false), ("", false), ("[7]", true), ("[]", true)] {
+        assert_eq!(PersistedServer::all_from_json(text).is_some(), is_array, "{text}");
+    }
+    assert!(
+        PersistedServer::all_from_json(r#"[{"id":"i","name":"n","type":"stdio","url":"u"}]"#)
+            .unwrap()
+            .is_err()
+    );
+}
+
 #[test]
 fn what_is_no_row_is_an_error() {
     for text in [
