@@ -28,6 +28,9 @@ export declare class NativeMemoryStore {
   list(): string
   save(row: string): NativeReply
   remove(id: string): void
+  /** All listings, as a JSON array. */
+  listings(): string
+  saveListing(listing: string): NativeReply
   /** The trusted definitions of a row, as a JSON array. */
   trusted(id: string): string | null
 }
@@ -93,6 +96,9 @@ export declare class NativeSqliteStore {
   remove(id: string): Promise<NativeReply>
   /** The trusted definitions of a row, as a JSON array. */
   trusted(id: string): Promise<NativeReply>
+  /** All listings, as a JSON array. */
+  listings(): Promise<NativeReply>
+  saveListing(listing: string): Promise<NativeReply>
   /** Closes the file behind everything that was asked before. */
   close(): Promise<NativeReply>
 }
@@ -212,7 +218,7 @@ export interface NativeEvent {
 }
 
 /** What happened. */
-export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'save' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'unusable' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
+export type NativeEventKind = 'settled' | 'aborted' | 'progress' | 'diagnostic' | 'catalogue' | 'credential' | 'sampling' | 'elicitation' | 'roots' | 'save' | 'save-listing' | 'withdrawn' | 'log' | 'changed' | 'updated' | 'unusable' | 'status' | 'fetch' | 'pull' | 'drop' | 'stderr'
 
 /** A failure as a value. */
 export interface NativeFailure {
@@ -241,6 +247,14 @@ export interface NativeJob {
 
 /** What the facade is told. The first ones are jobs, to be answered under their `id`. */
 export type NativeJobKind = 'identify' | 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'released' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'
+
+/** The same for the table of listings, which need not be there. */
+export interface NativeListingsSql {
+  /** Gives its columns. */
+  columns: string
+  list: string
+  remove: string
+}
 
 /** Reads the file at `path`, or else `text`. Ends in `{ servers, diagnostics }`. */
 export declare function nativeLoadConfig(path: string | undefined | null, text: string, env: Record<string, string>, inputs: Record<string, string>, base?: string | undefined | null): NativeReply
@@ -272,6 +286,8 @@ export interface NativeRows {
   /** JSON text. */
   text: string
   purpose: NativeRowsPurpose
+  /** The listings of servers without rows, as JSON text; nothing from a store that keeps none. */
+  listings?: string
 }
 
 /** What the rows of a store are for. */
@@ -302,7 +318,11 @@ export interface NativeSql {
   trusted: string
   /** To be executed in turn. */
   remove: Array<string>
+  listings: NativeListingsSql
 }
+
+/** A listing from its three cells, as JSON text; nothing for what does not parse. */
+export declare function nativeSqlListing(cells: Array<string | undefined | null>): string | null
 
 /** The statements that bring tables of these columns up to date. */
 export declare function nativeSqlMissing(servers: Array<string>, trusted: Array<string>): Array<string>
@@ -312,6 +332,9 @@ export declare function nativeSqlRow(cells: Array<string | undefined | null>): N
 
 /** The statements that save a row; with what is stored of it, where something is. */
 export declare function nativeSqlSave(row: string, isStored: boolean, tools?: string | undefined | null, fingerprints?: string | undefined | null): NativeWrites
+
+/** The statements that save a listing, to be executed in turn; or why it is none. */
+export declare function nativeSqlSaveListing(listing: string): NativeWrites
 
 /** The trusted definitions among what is stored, as a JSON array. */
 export declare function nativeSqlTrusted(tools?: string | undefined | null, fingerprints?: string | undefined | null): string | null

@@ -50,6 +50,7 @@ export type {
   McpToolDenied,
   McpToolset,
   McpToolsetEvents,
+  PersistedListing,
   PersistedServer,
   PersistedTool,
   RemoteServerConfig,

@@ -5,7 +5,10 @@ import { McpError } from '../errors.js';
 import type { NativeEvent } from '../../native/binding.cjs';
 import type { McpHandlerContext, McpOptions } from '../types/client.js';
 import { report } from './report.js';
-import { saveRow } from './rows.js';
+import { saveListing, saveRow } from './rows.js';
+
+/** What goes wrong with these is told as a diagnostic. */
+const TOLD = new Set<NativeEvent['kind']>(['credential', 'save', 'save-listing']);
 
 /** Takes answers: JSON text, or for a credential the token; or why there is none. */
 interface Desk {
@@ -32,8 +35,8 @@ export class Handlers {
     try {
       this.#desk.answer(id, await this.#ask(event, id), undefined);
     } catch (error) {
-      // What a handler throws stays here: it is no business of the server's. The others are told as a diagnostic.
-      if (event.kind !== 'credential' && event.kind !== 'save') report(event.kind, error);
+      // What a handler throws stays here: it is no business of the server's.
+      if (!TOLD.has(event.kind)) report(event.kind, error);
       this.#desk.answer(id, undefined, describe(error));
     } finally {
       this.#open.delete(id);
@@ -64,6 +67,11 @@ export class Handlers {
     if (kind === 'save') {
       const { storage } = this.#options;
       if (storage != null) await saveRow(storage, text ?? 'null');
+      return undefined;
+    }
+    if (kind === 'save-listing') {
+      const { storage } = this.#options;
+      if (storage != null) await saveListing(storage, text ?? 'null');
       return undefined;
     }
     const controller = new AbortController();

@@ -25,7 +25,7 @@ import { Handlers } from './handlers.js';
 import { Listeners } from './listeners.js';
 import { assertFunction, assertSignal, encodeOptions, encodeServers } from './options.js';
 import { guarded, warn } from './report.js';
-import { readRows, readTrusted } from './rows.js';
+import { readListings, readRows, readTrusted } from './rows.js';
 import { type CatalogEntry, type Invoke, buildTool, emptyTools, encodeArguments, readCatalog } from './tools.js';
 
 /**
@@ -44,9 +44,9 @@ export async function mcpTools(servers: readonly McpServerConfig[], options: Mcp
   const settings = encodeSettings(servers, options);
   const { signal, storage } = options;
   // Without the baselines nothing can be trusted: they are read before anything is started.
-  const rows = storage == null ? undefined : await unlessAborted(signal, readRows(storage));
+  const rows = storage == null ? undefined : await unlessAborted(signal, readStore(storage, isLazy(servers, options)));
   const toolset = new Toolset(options);
-  await toolset[CONNECT]({ ...settings, rows: rows === undefined ? undefined : { text: rows, purpose: 'guard' } });
+  await toolset[CONNECT]({ ...settings, rows });
   return toolset;
 }
 
@@ -119,6 +119,20 @@ function encodeSettings(
   const settings = { options: encodeOptions(options), servers: encodeServers(servers, options) };
   throwIfAborted(options.signal);
   return settings;
+}
+
+async function readStore(storage: McpConnectionStore, lazy: boolean): Promise<NativeRows> {
+  const text = await readRows(storage);
+  const listings = lazy ? await readListings(storage) : undefined;
+  return { text, purpose: 'guard', ...(listings === undefined ? {} : { listings }) };
+}
+
+/** Whether any server may be: for the others nobody need ask what it listed last. */
+function isLazy(servers: readonly McpServerConfig[], options: McpOptions): boolean {
+  if (options.lazy === true) return true;
+  // The core says what is wrong with them, later.
+  const entries: unknown = servers;
+  return Array.isArray(entries) && entries.some((entry: unknown) => (entry as McpServerConfig | null)?.lazy === true);
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
@@ -486,7 +500,14 @@ async function anyOf(...waited: Promise<unknown>[]): Promise<void> {
   await Promise.race(waited);
 }
 
-const QUESTIONS = new Set<NativeEvent['kind']>(['credential', 'sampling', 'elicitation', 'roots', 'save']);
+const QUESTIONS = new Set<NativeEvent['kind']>([
+  'credential',
+  'sampling',
+  'elicitation',
+  'roots',
+  'save',
+  'save-listing',
+]);
 
 /** The JSON text that a request ended with; a failure is thrown here, where there is a useful stack. */
 function valueText(event: NativeEvent): string {

@@ -2,12 +2,18 @@
 
 import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
-import type { McpConnectionStore, PersistedServer } from '../types/client.js';
+import type { McpConnectionStore, PersistedListing, PersistedServer } from '../types/client.js';
 import { listAsText } from './stores.js';
 
 /** All rows as JSON text; the core judges them. Rejects with whatever `list()` rejects with. */
 export async function readRows(storage: McpConnectionStore): Promise<string> {
   return (await listAsText(storage)) ?? encode('the rows', await storage.list());
+}
+
+/** All listings of servers without rows as JSON text; nothing from a store that keeps none. */
+export async function readListings(storage: McpConnectionStore): Promise<string | undefined> {
+  if (typeof storage.listings !== 'function' || typeof storage.saveListing !== 'function') return undefined;
+  return encode('the listings', await storage.listings());
 }
 
 /** The trusted definitions of rows, by id, as JSON text; of those that the store has any of. */
@@ -39,6 +45,11 @@ export async function retrustMcpServer(store: McpConnectionStore, name: string):
 /** Saves a row that the core wrote as JSON text. */
 export async function saveRow(storage: McpConnectionStore, text: string): Promise<void> {
   await storage.save(JSON.parse(text) as PersistedServer);
+}
+
+/** Saves a listing that the core wrote as JSON text. */
+export async function saveListing(storage: McpConnectionStore, text: string): Promise<void> {
+  await storage.saveListing?.(JSON.parse(text) as PersistedListing);
 }
 
 function encode(what: string, value: unknown): string {

@@ -3,7 +3,16 @@
 import { describe } from '../describe.js';
 import { McpError } from '../errors.js';
 import { native, toError, unwrap } from '../native.js';
-import type { McpConnectionStore, McpSqlStorage, PersistedServer, PersistedTool } from '../types/client.js';
+import type {
+  McpConnectionStore,
+  McpSqlStorage,
+  PersistedListing,
+  PersistedServer,
+  PersistedTool,
+} from '../types/client.js';
+
+/** What a store need not have, and these do. */
+type Optional = Pick<Required<McpConnectionStore>, 'trustedTools' | 'listings' | 'saveListing'>;
 
 /**
  * A store that lives as long as the process. A row is `id, name, type, url, tools, toolFingerprints`; other members are
@@ -13,8 +22,7 @@ import type { McpConnectionStore, McpSqlStorage, PersistedServer, PersistedTool 
  * @example
  * const store = createMemoryMcpConnectionStore();
  */
-export function createMemoryMcpConnectionStore(): McpConnectionStore &
-  Pick<Required<McpConnectionStore>, 'trustedTools'> {
+export function createMemoryMcpConnectionStore(): McpConnectionStore & Optional {
   const rows = new native.NativeMemoryStore();
   return {
     list: alsoAsText(
@@ -24,6 +32,8 @@ export function createMemoryMcpConnectionStore(): McpConnectionStore &
     save: (row) => void unwrap(rows.save(encodeRow(row))),
     remove: (id) => rows.remove(String(id)),
     trustedTools: (id) => parseTools(rows.trusted(String(id))),
+    listings: () => parse(rows.listings()) as PersistedListing[],
+    saveListing: (listing) => void unwrap(rows.saveListing(encodeRow(listing))),
   };
 }
 
@@ -43,9 +53,7 @@ export function createMemoryMcpConnectionStore(): McpConnectionStore &
  * const toolset = await mcpTools(servers, { storage: store });
  */
 export function createSqliteMcpConnectionStore(path: string): Required<McpConnectionStore>;
-export function createSqliteMcpConnectionStore(
-  storage: McpSqlStorage,
-): McpConnectionStore & Pick<Required<McpConnectionStore>, 'trustedTools'>;
+export function createSqliteMcpConnectionStore(storage: McpSqlStorage): McpConnectionStore & Optional;
 export function createSqliteMcpConnectionStore(target: string | McpSqlStorage): McpConnectionStore {
   if (typeof target === 'string') return onFile(target);
   if (typeof target === 'object' && target !== null && typeof target.exec === 'function') return overExec(target);
@@ -67,6 +75,8 @@ function onFile(path: string): Required<McpConnectionStore> {
     save: async (row) => void unwrap(await rows.save(encodeRow(row))),
     remove: async (id) => void unwrap(await rows.remove(String(id))),
     trustedTools: async (id) => parseTools(unwrap(await rows.trusted(String(id)))),
+    listings: async () => parse(unwrap(await rows.listings())) as PersistedListing[],
+    saveListing: async (listing) => void unwrap(await rows.saveListing(encodeRow(listing))),
     close: async () => void unwrap(await rows.close()),
   };
 }
@@ -85,6 +95,7 @@ function overExec(storage: McpSqlStorage): ReturnType<typeof createMemoryMcpConn
     const [servers = [], trusted = []] = sql.columns.map((columns) => run(columns).map(({ name }) => String(name)));
     return native.nativeSqlMissing(servers, trusted);
   };
+  const hasListings = (): boolean => run(sql.listings.columns).length > 0;
   const migrate = (): void => {
     for (const statement of missing()) run(statement);
   };
@@ -115,11 +126,24 @@ function overExec(storage: McpSqlStorage): ReturnType<typeof createMemoryMcpConn
     },
     remove(id) {
       for (const statement of sql.remove) run(statement, String(id));
+      if (hasListings()) run(sql.listings.remove, String(id));
     },
     trustedTools(id) {
       const [stored] = run(sql.trusted, String(id));
       if (stored === undefined) return undefined;
       return parseTools(native.nativeSqlTrusted(cell(stored['tools']), cell(stored['tool_fingerprints'])));
+    },
+    listings() {
+      if (!hasListings()) return [];
+      return run(sql.listings.list).flatMap((cells) => {
+        const listing = native.nativeSqlListing(['id', 'launch', 'tools'].map((column) => cell(cells[column])));
+        return listing == null ? [] : [parse(listing) as PersistedListing];
+      });
+    },
+    saveListing(listing) {
+      const { writes, failure } = native.nativeSqlSaveListing(encodeRow(listing));
+      if (failure != null) throw toError(failure);
+      for (const write of writes) run(write.sql, ...write.values);
     },
   };
 }
@@ -153,7 +177,7 @@ function parseTools(text: string | null | undefined): PersistedTool[] | undefine
   return text == null ? undefined : (parse(text) as PersistedTool[]);
 }
 
-function encodeRow(row: PersistedServer): string {
+function encodeRow(row: PersistedServer | PersistedListing): string {
   try {
     return JSON.stringify(row) ?? 'null';
   } catch (cause) {

@@ -543,6 +543,15 @@ export interface PersistedServer {
   toolFingerprints?: Record<string, string>;
 }
 
+/** What a lazy stdio server listed last: a cache, and nothing that it is trusted by. */
+export interface PersistedListing {
+  /** Its projected name. */
+  id: string;
+  /** A digest of its command, its arguments and the like. The listing of another command is not used. */
+  launch: string;
+  tools: PersistedTool[];
+}
+
 /** What differs between a server and what it is trusted by. */
 export interface McpDriftReview {
   /** The configured name. */
@@ -570,6 +579,10 @@ export interface McpConnectionStore {
   close?(): void | Promise<void>;
   /** The definitions behind the baseline of a row, for a person who wants to see what changed. */
   trustedTools?(id: string): PersistedTool[] | undefined | Promise<PersistedTool[] | undefined>;
+  /** What lazy stdio servers listed last, apart from the rows. Together with `saveListing`, or not at all. */
+  listings?(): PersistedListing[] | Promise<PersistedListing[]>;
+  /** Inserts a listing, or replaces the one of its id. `remove` removes it, too. */
+  saveListing?(listing: PersistedListing): void | Promise<void>;
 }
 
 /** A database that speaks SQLite: what a Durable Object's `ctx.storage.sql` has, and a few lines make of any other driver. */

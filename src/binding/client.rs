@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::host::http::HttpClient;
 use crate::host::{CallEnd, Listener};
 use crate::limits::Timeout;
+use crate::store::listings;
 use crate::transport::clock::SystemClock;
 
 /// What a store gave.
@@ -30,6 +31,8 @@ pub struct NativeRows {
     /// JSON text.
     pub text: String,
     pub purpose: NativeRowsPurpose,
+    /// The listings of servers without rows, as JSON text; nothing from a store that keeps none.
+    pub listings: Option<String>,
 }
 
 /// What the rows of a store are for.
@@ -332,8 +335,10 @@ fn open(
     let servers = ServerConfig::parse_all(&settings.servers)?;
     let given = settings.rows.as_ref();
     let stored = given.map(|rows| parse_rows(&rows.text)).transpose()?;
+    let listings = given.and_then(|rows| rows.listings.as_deref()).map(listings::parse_all);
     let rows = stored.as_deref().zip(given).map(|(stored, given)| Rows {
         stored,
+        listings: listings.as_deref(),
         purpose: match given.purpose {
             NativeRowsPurpose::Review => Purpose::Review,
             NativeRowsPurpose::Guard => Purpose::Guard,

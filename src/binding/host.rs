@@ -40,6 +40,8 @@ pub enum NativeEventKind {
     Roots,
     /// The row `text` is to be saved in the caller's store, under the number `id`.
     Save,
+    /// The listing `text` is to be saved there, under the number `id`.
+    SaveListing,
     /// The question `id` needs no answer any more.
     Withdrawn,
     /// `server` sent a log message; `text` is the JSON text of the notification's params.
@@ -202,6 +204,7 @@ impl Listener for JsListener {
                 QuestionKind::Elicitation => NativeEventKind::Elicitation,
                 QuestionKind::Roots => NativeEventKind::Roots,
                 QuestionKind::Save => NativeEventKind::Save,
+                QuestionKind::SaveListing => NativeEventKind::SaveListing,
             })
         });
         Box::pin(async move {

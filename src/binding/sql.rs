@@ -6,6 +6,7 @@ use napi_derive::napi;
 use super::reply::{NativeFailure, NativeReply};
 use crate::catalog::snapshot::{PersistedServer, encode_tools};
 use crate::error::{Error, ErrorCode};
+use crate::store::listings::{self, PersistedListing};
 use crate::store::sql::{self, Stored};
 
 /// Statements without a decision in them.
@@ -18,6 +19,16 @@ pub struct NativeSql {
     pub trusted: String,
     /// To be executed in turn.
     pub remove: Vec<String>,
+    pub listings: NativeListingsSql,
+}
+
+/// The same for the table of listings, which need not be there.
+#[napi(object, object_from_js = false)]
+pub struct NativeListingsSql {
+    /// Gives its columns.
+    pub columns: String,
+    pub list: String,
+    pub remove: String,
 }
 
 /// A statement and its values.
@@ -43,6 +54,11 @@ pub fn native_sql() -> NativeSql {
         stored: sql::STORED.to_owned(),
         trusted: sql::TRUSTED.to_owned(),
         remove: owned(sql::REMOVE),
+        listings: NativeListingsSql {
+            columns: listings::COLUMNS.to_owned(),
+            list: listings::LIST.to_owned(),
+            remove: listings::REMOVE.to_owned(),
+        },
     }
 }
 
@@ -62,6 +78,37 @@ pub fn native_sql_row(cells: Vec<Option<String>>) -> NativeReply {
         .and_then(sql::row)
         .map(|row| Some(row.to_json()))
         .into()
+}
+
+/// A listing from its three cells, as JSON text; nothing for what does not parse.
+#[napi(catch_unwind)]
+pub fn native_sql_listing(cells: Vec<Option<String>>) -> Option<String> {
+    let cells: [_; 3] = cells.try_into().ok()?;
+    PersistedListing::from_cells(cells).map(|listing| listing.to_json())
+}
+
+/// The statements that save a listing, to be executed in turn; or why it is none.
+#[napi(catch_unwind)]
+pub fn native_sql_save_listing(listing: String) -> NativeWrites {
+    match PersistedListing::from_json(&listing) {
+        Ok(listing) => NativeWrites {
+            writes: vec![
+                NativeWrite {
+                    sql: listings::CREATE.to_owned(),
+                    values: Vec::new(),
+                },
+                NativeWrite {
+                    sql: listings::SAVE.to_owned(),
+                    values: listing.values().map(Some).to_vec(),
+                },
+            ],
+            failure: None,
+        },
+        Err(error) => NativeWrites {
+            writes: Vec::new(),
+            failure: Some(NativeFailure::from(&error)),
+        },
+    }
 }
 
 /// The statements that save a row; with what is stored of it, where something is.

@@ -12,6 +12,7 @@ use super::runtime;
 use crate::catalog::snapshot::{PersistedServer, encode_tools};
 use crate::error::{Error, ErrorCode, Result};
 use crate::limits;
+use crate::store::listings::{MemoryListings, PersistedListing, encode_all};
 use crate::store::memory::MemoryStore;
 use crate::store::sqlite::worker::Worker;
 use crate::store::sqlite::{Place, SqliteStore};
@@ -20,6 +21,7 @@ use crate::store::sqlite::{Place, SqliteStore};
 #[derive(Default)]
 pub struct NativeMemoryStore {
     store: Mutex<MemoryStore>,
+    listings: Mutex<MemoryListings>,
 }
 
 #[napi]
@@ -48,6 +50,26 @@ impl NativeMemoryStore {
     #[napi(catch_unwind)]
     pub fn remove(&self, id: String) {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    /// All listings, as a JSON array.
+    #[napi(catch_unwind)]
+    pub fn listings(&self) -> String {
+        encode_all(self.listings.lock().unwrap_or_else(PoisonError::into_inner).all())
+    }
+
+    #[napi(catch_unwind)]
+    pub fn save_listing(&self, listing: String) -> NativeReply {
+        PersistedListing::from_json(&listing)
+            .map(|listing| {
+                self.listings
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .save(listing);
+                None
+            })
+            .into()
     }
 
     /// The trusted definitions of a row, as a JSON array.
@@ -103,6 +125,20 @@ impl NativeSqliteStore {
     #[napi(ts_return_type = "Promise<NativeReply>")]
     pub fn trusted<'env>(&self, env: &'env Env, id: String) -> napi::Result<Object<'env>> {
         self.ask(env, move |store| Ok(store.trusted(&id)?.as_deref().map(encode_tools)))
+    }
+
+    /// All listings, as a JSON array.
+    #[napi(ts_return_type = "Promise<NativeReply>")]
+    pub fn listings<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        self.ask(env, |store| Ok(Some(encode_all(&store.listings()?))))
+    }
+
+    #[napi(ts_return_type = "Promise<NativeReply>")]
+    pub fn save_listing<'env>(&self, env: &'env Env, listing: String) -> napi::Result<Object<'env>> {
+        self.ask(env, move |store| {
+            store.save_listing(&PersistedListing::from_json(&listing)?)?;
+            Ok(None)
+        })
     }
 
     /// Closes the file behind everything that was asked before.

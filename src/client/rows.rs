@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::host::{Question, QuestionKind};
 use crate::json;
 use crate::limits;
+use crate::store::listings::PersistedListing;
 
 /// What tells one row from another: all that it says, with the digest of each tool in place of its text. A store may have
 /// spelled the texts anew.
@@ -26,6 +27,8 @@ pub(super) type RowMark = [u8; 32];
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) stored: &'a [PersistedServer],
+    /// Of servers that have no rows; nothing from a store that keeps none.
+    pub(crate) listings: Option<&'a [PersistedListing]>,
     pub(crate) purpose: Purpose,
 }
 
@@ -71,7 +74,7 @@ impl Shared {
     /// nothing but its row: the baseline is in memory as well.
     pub(super) async fn keep_row(&self, server: &Server, keep: Keep) {
         let Endpoint::Remote(remote) = &server.config.endpoint else {
-            return;
+            return self.keep_listing(server).await;
         };
         if !self.keeps_rows {
             return;
@@ -86,17 +89,23 @@ impl Shared {
             return;
         }
         let saved = match row_text(server, remote, &tools, &baseline) {
-            Ok(row) => self.save(server, row).await,
+            Ok(row) => self.save(server, QuestionKind::Save, row).await,
             Err(error) => Err(error),
         };
+        self.note_saved(server, mark, saved);
+    }
+
+    /// What became of saving something of a server; the mark stands for it.
+    pub(super) fn note_saved(&self, server: &Server, mark: RowMark, saved: Result<()>) {
         match saved {
             Ok(()) => *server.kept() = Some(mark),
             // Whoever closes the toolset knows.
             Err(error) if error.code() == ErrorCode::Closed => {}
             Err(error) => {
                 *server.kept() = None;
+                let what = if server.config.is_remote() { "row" } else { "listing" };
                 let message = format!(
-                    "MCP server {}: its row could not be saved: {error}",
+                    "MCP server {}: its {what} could not be saved: {error}",
                     json::quote(&server.config.name)
                 );
                 self.tell(
@@ -107,9 +116,9 @@ impl Shared {
         }
     }
 
-    async fn save(&self, server: &Server, row: String) -> Result<()> {
+    pub(super) async fn save(&self, server: &Server, kind: QuestionKind, row: String) -> Result<()> {
         let question = Question {
-            kind: QuestionKind::Save,
+            kind,
             server: server.config.name.clone(),
             during: None,
             text: row,

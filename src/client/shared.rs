@@ -27,6 +27,8 @@ pub(super) struct Shared {
     pub(super) catalogue: Catalogue,
     /// Whether remote servers are remembered.
     pub(super) keeps_rows: bool,
+    /// Whether what lazy servers list is remembered that have no rows.
+    pub(super) keeps_listings: bool,
     /// Whether lazy servers are left alone. Not so where what they list is what was asked for.
     pub(super) may_sleep: bool,
     pub(super) listener: Arc<dyn Listener>,

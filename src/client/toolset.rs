@@ -17,6 +17,7 @@ use super::catalogue::{Catalogue, Listed};
 use super::connect::{Attempt, Connected, Opened};
 use super::connection::{Figures, Tasks};
 use super::idle::Activity;
+use super::lazy;
 use super::options::{Endpoint, Options, ServerConfig};
 use super::relist::Relisting;
 use super::rows::{Keep, Purpose, Rows};
@@ -74,7 +75,8 @@ impl Toolset {
         };
         let servers = servers
             .into_iter()
-            .map(|(config, projected_name)| {
+            .map(|(mut config, projected_name)| {
+                let kept = lazy::recall(&mut config, &projected_name, rows);
                 let row = rows
                     .filter(|_| config.is_remote())
                     .and_then(|rows| rows.of(&projected_name));
@@ -89,7 +91,7 @@ impl Toolset {
                     turns: watch::Sender::default(),
                     relisting: Relisting::default(),
                     row: Mutex::new(row.cloned()),
-                    kept: Mutex::default(),
+                    kept: Mutex::new(kept),
                     figures: Figures::default(),
                     credentials: Mutex::default(),
                     cache: Cache::default(),
@@ -108,6 +110,7 @@ impl Toolset {
             servers,
             catalogue: Catalogue::default(),
             keeps_rows: rows.is_some_and(|rows| rows.purpose != Purpose::Review),
+            keeps_listings: rows.is_some_and(|rows| rows.listings.is_some() && rows.purpose == Purpose::Guard),
             may_sleep: rows.is_none_or(|rows| rows.purpose != Purpose::Review),
             listener,
             clock,

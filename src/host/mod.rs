@@ -54,6 +54,8 @@ pub(crate) enum QuestionKind {
     Roots,
     /// That the row of the server is saved in the caller's store: it, as an object.
     Save,
+    /// The same for the listing of a server that has no row.
+    SaveListing,
 }
 
 /// What changed.

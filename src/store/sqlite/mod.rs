@@ -2,6 +2,7 @@
 //! transaction that takes the lock at its beginning, so that several processes can share a file. A file that is damaged, or
 //! none of ours, is left as it is.
 
+mod listings;
 pub(crate) mod worker;
 
 use std::fmt;
@@ -204,7 +205,7 @@ impl SqliteStore {
             for statement in sql::REMOVE {
                 transaction.execute(statement, [id])?;
             }
-            Ok(())
+            listings::remove(transaction, id)
         })
     }
 
