@@ -196,12 +196,15 @@ impl SessionId {
     /// The session that the reply to `initialize` opens, if it opens one.
     ///
     /// # Errors
-    /// When it names one that must not be sent back.
+    /// When it names one that must not be sent back, or more than one.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>, UnusableSessionId> {
-        let Some(value) = headers.get(SESSION_ID).filter(|value| !value.is_empty()) else {
+        let mut values = headers.get_all(SESSION_ID).iter().filter(|value| !value.is_empty());
+        let Some(value) = values.next() else {
             return Ok(None);
         };
-        let is_usable = value.len() <= MAX_SESSION_ID_BYTES && value.as_bytes().iter().all(u8::is_ascii_graphic);
+        let is_one = values.all(|other| other == value);
+        let is_usable =
+            is_one && value.len() <= MAX_SESSION_ID_BYTES && value.as_bytes().iter().all(u8::is_ascii_graphic);
         if !is_usable {
             return Err(UnusableSessionId);
         }

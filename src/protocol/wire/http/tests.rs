@@ -216,6 +216,19 @@ fn only_a_json_rpc_error_is_read_from_the_body_of_a_failure() {
 }
 
 #[test]
+fn two_session_ids_are_none_that_can_be_used() {
+    let ids = |values: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(SESSION_ID, HeaderValue::from_static(value));
+        }
+        SessionId::of(&headers).map(|id| id.map(|id| id.header_value()))
+    };
+    assert_eq!(ids(&["a", "a", ""]), Ok(Some(HeaderValue::from_static("a"))));
+    assert_eq!(ids(&["a", "b"]), Err(UnusableSessionId));
+}
+
+#[test]
 fn a_session_id_is_visible_ascii_and_is_kept_out_of_sight() {
     let id = |value: &[u8]| {
         let mut headers = HeaderMap::new();

@@ -11,6 +11,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use tokio::io::AsyncRead;
+use tokio::task::coop::consume_budget;
 use tokio_util::io::{ReaderStream, StreamReader};
 
 use crate::error::Error;
@@ -76,7 +77,12 @@ impl Coding {
             }
             ReaderStream::with_capacity(self.reader(encoded), limits::DECODED_CHUNK).boxed()
         });
-        Box::pin(decoded.flatten().map_err(failed))
+        // A few bytes may be decoded for seconds. Who does that lets others have their turn, timers among them.
+        let decoded = decoded.flatten().then(async |chunk| {
+            consume_budget().await;
+            chunk
+        });
+        Box::pin(decoded.map_err(failed))
     }
 
     fn reader(

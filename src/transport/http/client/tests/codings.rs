@@ -1,5 +1,7 @@
 //! Bodies in content codings.
 
+use http::header::CONTENT_ENCODING;
+
 use super::support::*;
 use super::*;
 
@@ -56,6 +58,33 @@ async fn a_body_that_grows_is_decoded_as_far_as_it_is_read() {
         }
         assert_eq!(length, zeros.len(), "{coding}");
     }
+}
+
+#[tokio::test]
+async fn a_body_that_grows_leaves_turns_to_others() {
+    let zeros = vec![0; 16 * 1024 * 1024];
+    let [packed, rest] = encoded("gzip", &[zeros.as_slice(), b""]).await;
+    let mut headers = HeaderMap::from_iter([(CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
+    let coding = decode::Coding::taken_from(&mut headers).unwrap();
+    let came = stream::iter([Ok(Bytes::from([packed, rest].concat()))]);
+    let mut body = coding.decoded(came, |error| Error::new(ErrorCode::ConnectionLost, error.to_string()));
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let others = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let mut length = 0;
+    while let Some(chunk) = body.next().await {
+        length += chunk.unwrap().len();
+    }
+    others.abort();
+
+    assert_eq!(length, zeros.len());
+    // One in a few hundred chunks is enough, and there are a thousand of them.
+    assert!(turns.load(Ordering::Relaxed) >= 3);
 }
 
 #[tokio::test]
