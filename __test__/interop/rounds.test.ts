@@ -7,7 +7,7 @@ import type { Answer, Json } from '../helpers/wire.js';
 
 const SAID: Json = { name: 'Ann', colour: 'green', dish: 'soup' };
 
-async function post(url: string, params: Json): Promise<Answer> {
+async function post(url: string, params: Json, name = 'interview'): Promise<Answer> {
   const reply = await fetch(url, {
     method: 'POST',
     headers: {
@@ -15,14 +15,14 @@ async function post(url: string, params: Json): Promise<Answer> {
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',
-      'mcp-name': 'interview',
+      'mcp-name': name,
     },
     body: JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
       params: {
-        name: 'interview',
+        name,
         arguments: {},
         ...params,
         _meta: {
@@ -70,4 +70,23 @@ it('a process with another secret refuses the round', async () => {
   expect((await post(other, params)).error).toMatchObject({ code: -32_602 });
   // Nothing was used up by that.
   expect((await post(first, params)).result).toMatchObject({ resultType: 'input_required' });
+});
+
+it('a state that was altered, or is for another tool or other arguments, is refused', async () => {
+  const [url = ''] = await processes(['a']);
+  const params = answered(await post(url, {}));
+  const state = String(params['requestState']);
+  const middle = Math.floor(state.length / 2);
+  const altered = `${state.slice(0, middle)}${state[middle] === 'A' ? 'B' : 'A'}${state.slice(middle + 1)}`;
+
+  for (const refused of [
+    await post(url, { ...params, requestState: altered }),
+    await post(url, { ...params, requestState: '' }),
+    await post(url, { ...params, requestState: 7 }),
+    await post(url, { ...params, arguments: { other: true } }),
+    await post(url, params, 'visit'),
+  ]) {
+    expect(refused).toMatchObject({ error: { code: -32_602 } });
+  }
+  expect((await post(url, params)).result).toMatchObject({ resultType: 'input_required' });
 });

@@ -4,6 +4,7 @@ mod hostile;
 mod legacy;
 mod limits;
 mod peer;
+mod protected;
 mod sessions;
 mod stateless;
 
