@@ -232,7 +232,7 @@ describe('a protected server', () => {
     const opened = await initialize(server.url, { authorization: `Bearer ${token()}` });
     const id = opened.headers.get('mcp-session-id') ?? '';
     expect(id).not.toBe('');
-    const status = async (bearer: string): Promise<number> => {
+    const call = async (bearer: string): Promise<[number, string]> => {
       const response = await fetch(server.url, {
         method: 'POST',
         headers: {
@@ -241,14 +241,22 @@ describe('a protected server', () => {
           authorization: `Bearer ${bearer}`,
           'mcp-session-id': id,
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' }),
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 2,
+          method: 'tools/call',
+          params: { name: 'whoami', arguments: {} },
+        }),
       });
-      await response.text();
-      return response.status;
+      return [response.status, await response.text()];
     };
-    expect(await status(token({ jti: 'another' }))).toBe(200);
-    expect(await status(token({ sub: 'eve' }))).toBe(404);
-    expect(await status(token({ exp: 1 }))).toBe(401);
+    // What a handler learns is what its own request says.
+    const [status, answer] = await call(token({ scope: 'tides:read tides:write' }));
+    expect(status).toBe(200);
+    expect(answer).toContain('tides:write');
+    expect((await call(token()))[1]).not.toContain('tides:write');
+    expect((await call(token({ sub: 'eve' })))[0]).toBe(404);
+    expect((await call(token({ exp: 1 })))[0]).toBe(401);
   });
 
   it('lets nobody in when its verifier throws, hangs or gives nonsense, and logs no token', async () => {

@@ -19,6 +19,15 @@ pub(crate) struct Claims {
     pub(crate) params: Arc<[(String, String)]>,
 }
 
+/// What the wire says of a message besides.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Around<'a> {
+    /// There in the stateless era alone.
+    pub(crate) claims: Option<&'a Claims>,
+    /// Whose it is, where each message of a session says that by itself: JSON text.
+    pub(crate) auth: Option<&'a Arc<str>>,
+}
+
 impl Claims {
     /// # Errors
     /// `-32020` for the first header that is missing or differs.

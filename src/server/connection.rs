@@ -70,7 +70,9 @@ struct State {
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
-    pub(crate) caller: Arc<str>,
+    /// JSON text.
+    capabilities: Arc<str>,
+    caller: Arc<str>,
     pub(crate) log_level: LogLevel,
     /// Whether the client said that it is.
     is_ready: bool,
@@ -168,6 +170,7 @@ impl Connection {
         }
         state.session = Some(Session {
             revision,
+            capabilities: capabilities.into(),
             caller,
             log_level: LogLevel::Debug,
             is_ready: false,
@@ -191,14 +194,25 @@ impl Connection {
         }
     }
 
+    /// Who asks within a session. `auth` is what a request says by itself: a client renews its token meanwhile, and may get
+    /// more scopes.
+    pub(crate) fn caller_in(&self, session: &Session, auth: Option<&Arc<str>>) -> Arc<str> {
+        if auth.is_none_or(|auth| self.identity.auth.as_ref() == Some(auth)) {
+            return Arc::clone(&session.caller);
+        }
+        self.caller_as(session.revision, Some(&session.capabilities), auth)
+    }
+
     /// Who asks, as JSON text for the program.
     pub(crate) fn caller(&self, revision: Revision, capabilities: Option<&str>) -> Arc<str> {
+        self.caller_as(revision, capabilities, self.identity.auth.as_ref())
+    }
+
+    fn caller_as(&self, revision: Revision, capabilities: Option<&str>, auth: Option<&Arc<str>>) -> Arc<str> {
         let mut params = Params::new()
             .text("connectionId", &self.id)
             .text("protocolVersion", revision.name());
-        let Identity {
-            tenant, session, auth, ..
-        } = &self.identity;
+        let Identity { tenant, session, .. } = &self.identity;
         if let Some(tenant) = tenant {
             params = params.text("tenantId", tenant);
         }

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
 use super::answer::{self, Answer, Fault};
-use super::claims::Claims;
+use super::claims::Around;
 use super::connection::{Connection, NotTaken};
 use super::exchange::{Exchange, LogLevel, Origin};
 use super::lifecycle::{Server, UnderWay};
@@ -123,7 +123,7 @@ impl Server {
         text: &str,
     ) -> Accepted {
         match request::read(text, limits.max_json_depth) {
-            Ok(incoming) => self.take(connection, limits, incoming, None),
+            Ok(incoming) => self.take(connection, limits, incoming, Around::default()),
             Err(refusal) => {
                 let answer = self.refuse(&refusal);
                 // Nobody waits for the answer to a notification.
@@ -136,17 +136,17 @@ impl Server {
         }
     }
 
-    /// Takes what was read. `claims` is what the wire says of it besides.
+    /// Takes what was read.
     pub(crate) fn take(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
         limits: &ServerLimits,
         incoming: Incoming<'_>,
-        claims: Option<&Claims>,
+        around: Around<'_>,
     ) -> Accepted {
         match incoming {
-            Incoming::Batch(items) => self.accept_batch(connection, limits, items),
-            one => self.accept_one(connection, limits, one, claims),
+            Incoming::Batch(items) => self.accept_batch(connection, limits, items, around),
+            one => self.accept_one(connection, limits, one, around),
         }
     }
 
@@ -161,6 +161,7 @@ impl Server {
         connection: &Arc<Connection>,
         limits: &ServerLimits,
         items: Vec<Result<Incoming<'_>, request::Refusal<'_>>>,
+        around: Around<'_>,
     ) -> Accepted {
         let has_batches = connection
             .session()
@@ -173,7 +174,7 @@ impl Server {
         let mut answers = Vec::new();
         for item in items {
             let accepted = match item {
-                Ok(incoming) => self.accept_one(connection, limits, incoming, None),
+                Ok(incoming) => self.accept_one(connection, limits, incoming, around),
                 Err(refusal) if refusal.is_notification => Accepted::Nothing,
                 Err(refusal) => Accepted::Now(self.refuse(&refusal)),
             };
@@ -205,13 +206,13 @@ impl Server {
         connection: &Arc<Connection>,
         limits: &ServerLimits,
         incoming: Incoming<'_>,
-        claims: Option<&Claims>,
+        around: Around<'_>,
     ) -> Accepted {
         match incoming {
             Incoming::Request(request) => {
                 self.counters().requests.add();
                 let id = request.id.text();
-                match self.origin(connection, &request, claims) {
+                match self.origin(connection, &request, around) {
                     Err(error) => {
                         self.counters().errors.add();
                         Accepted::Now(Answer::refusal(Some(id), &error, Fault::Envelope))
@@ -299,13 +300,9 @@ impl Server {
     }
 
     /// By which rules a request is read, and whose it is.
-    fn origin(
-        &self,
-        connection: &Connection,
-        request: &Request<'_>,
-        claims: Option<&Claims>,
-    ) -> Result<Origin, WireError> {
+    fn origin(&self, connection: &Connection, request: &Request<'_>, around: Around<'_>) -> Result<Origin, WireError> {
         let id: Box<str> = request.id.text().into();
+        let claims = around.claims;
         if envelope::is_stateless(request.params) {
             // In this order they are refused: what is missing, what disagrees, what is not spoken.
             let version = envelope::version(request.params)?;
@@ -332,7 +329,7 @@ impl Server {
             return Ok(Origin {
                 id,
                 revision: session.revision,
-                caller: session.caller,
+                caller: connection.caller_in(&session, around.auth),
                 progress_token,
                 log_level: Some(session.log_level),
                 params: None,

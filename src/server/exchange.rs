@@ -114,7 +114,7 @@ impl Exchange {
     /// What is done for a connection without a request of it.
     pub(crate) fn unasked(connection: &Arc<Connection>, limit: Option<Duration>, now: Instant) -> Self {
         let (revision, caller) = match connection.session() {
-            Some(session) => (session.revision, session.caller),
+            Some(session) => (session.revision, connection.caller_in(&session, None)),
             None => (Revision::NEWEST, connection.caller(Revision::NEWEST, None)),
         };
         let origin = Origin {

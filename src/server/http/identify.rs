@@ -64,11 +64,15 @@ impl Site {
                 _ => Lack::Token,
             }));
         }
+        let auth = found.object("auth");
+        if protection.is_some() && auth.is_none() {
+            return Err(refused(Lack::Token));
+        }
         Ok(Identity {
             tenant: found.string("tenantId").map(std::borrow::Cow::into_owned),
             session: found.string("sessionId").map(std::borrow::Cow::into_owned),
             auth: found.present("auth").map(|auth| auth.get().into()),
-            principal: found.object("auth").map(|auth| principal(&auth)),
+            principal: auth.map(|auth| principal(&auth)),
         })
     }
 }

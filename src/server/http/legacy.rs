@@ -14,6 +14,7 @@ use super::stream::Channel;
 use crate::host::server::Abort;
 use crate::protocol::codes::{self, WireError};
 use crate::protocol::request;
+use crate::server::claims::Around;
 use crate::server::connection::Weight;
 use crate::server::dispatch::Accepted;
 
@@ -96,7 +97,11 @@ impl Site {
                 return json(StatusCode::BAD_REQUEST, answer.text);
             }
         };
-        match self.server().take(&session.connection, self.limits(), incoming, None) {
+        let around = Around {
+            claims: None,
+            auth: caller.identity.auth.as_ref(),
+        };
+        match self.server().take(&session.connection, self.limits(), incoming, around) {
             Accepted::Nothing => {}
             Accepted::Now(answer) => channel.push(Some("message"), &answer.text, Weight::Needed),
             Accepted::Later(pending) => {

@@ -20,7 +20,7 @@ use crate::protocol::message::Id;
 use crate::protocol::request::{self, Incoming};
 use crate::protocol::revision::{Era, Revision};
 use crate::server::answer::{Answer, Fault};
-use crate::server::claims::Claims;
+use crate::server::claims::{Around, Claims};
 use crate::server::dispatch::{Accepted, Pending};
 use crate::transport::listen::Peer;
 
@@ -141,7 +141,11 @@ impl Site {
             Box::new(RequestOutbox(Arc::clone(&channel))),
         );
         let claims = claims(headers);
-        let mut pending = match self.server().take(&connection, self.limits(), incoming, Some(&claims)) {
+        let around = Around {
+            claims: Some(&claims),
+            auth: None,
+        };
+        let mut pending = match self.server().take(&connection, self.limits(), incoming, around) {
             Accepted::Nothing => return empty(StatusCode::ACCEPTED),
             Accepted::Now(answer) if takes.json => return reply(Era::Stateless, answer),
             Accepted::Now(answer) => Box::pin(std::future::ready(Some(answer))),
@@ -178,7 +182,11 @@ impl Site {
             .session()
             .is_some_and(|session| session.revision.has_resumable_answers());
         let channel = session.streams.open(&ids, is_resumable);
-        let accepted = self.server().take(&session.connection, self.limits(), incoming, None);
+        let around = Around {
+            claims: None,
+            auth: caller.identity.auth.as_ref(),
+        };
+        let accepted = self.server().take(&session.connection, self.limits(), incoming, around);
         let mut pending = match accepted {
             Accepted::Nothing => {
                 session.streams.close(&ids, &channel);
@@ -282,7 +290,9 @@ impl Site {
             slots,
             Box::new(SessionOutbox(Arc::clone(&streams))),
         );
-        let accepted = self.server().take(&connection, self.limits(), incoming, None);
+        let accepted = self
+            .server()
+            .take(&connection, self.limits(), incoming, Around::default());
         let answer = match accepted {
             Accepted::Nothing => None,
             Accepted::Now(answer) => Some(answer),

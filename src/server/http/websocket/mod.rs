@@ -28,6 +28,7 @@ use crate::host::server::Abort;
 use crate::limits;
 use crate::protocol::request;
 use crate::server::answer::Answer;
+use crate::server::claims::Around;
 use crate::server::connection::{Connection, Identity};
 use crate::server::dispatch::{Accepted, Pending};
 use crate::transport::listen::Afterwards;
@@ -211,7 +212,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<'_, S> {
         let accepted = match request::read(text, limits.max_json_depth) {
             Ok(incoming) => {
                 self.heard = self.site.clock().now();
-                server.take(&self.connection, limits, incoming, None)
+                server.take(&self.connection, limits, incoming, Around::default())
             }
             Err(refusal) => {
                 let answer = server.refuse(&refusal);
