@@ -184,7 +184,10 @@ export type NativeAnswerKind = 'value' | 'text' | 'nothing' | 'contents' | 'runt
 /** How many tokens tools with such descriptions take at least. */
 export declare function nativeCatalogTokens(descriptions: Array<string>): number
 
-/** Whether these are options for a network transport, as JSON text. A failure names the wrong one. */
+/**
+ * Whether these are options for a network transport, as JSON text: gives where it will be reached. A failure names the
+ * wrong one.
+ */
 export declare function nativeCheckNetworkOptions(text: string): NativeReply
 
 /** Whether these are limits for a stdio transport, as JSON text. A failure names the wrong one. */

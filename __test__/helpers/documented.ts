@@ -10,6 +10,7 @@ import type {
   StreamableHttpTransportOptions,
   WebSocketTransportOptions,
 } from 'espalier/server';
+import type { IsolationOptions, TestedTenant } from 'espalier/testing';
 
 type StdioServer = Extract<McpServerConfig, { type: 'stdio' }>;
 
@@ -180,3 +181,23 @@ export const networkOptions: string[] = Object.keys({
   keyof SSETransportOptions | keyof StreamableHttpTransportOptions | keyof WebSocketTransportOptions,
   true
 >);
+
+export const testedFields: string[] = Object.keys({
+  id: true,
+  headers: true,
+  markers: true,
+  calls: true,
+  reads: true,
+  prompts: true,
+  completions: true,
+  slowCall: true,
+} satisfies Record<keyof TestedTenant, true>);
+
+export const isolationOptions: string[] = Object.keys({
+  stir: true,
+  strangers: true,
+  ca: true,
+  requestTimeoutMs: true,
+  timeoutMs: true,
+  settleMs: true,
+} satisfies Record<keyof IsolationOptions, true>);

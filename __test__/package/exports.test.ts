@@ -19,7 +19,15 @@ describe('the export map', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.each(['espalier', 'espalier/node', 'espalier/server', 'espalier/ai-sdk', 'espalier/langchain', 'espalier/openai'])(
+  it.each([
+    'espalier',
+    'espalier/node',
+    'espalier/server',
+    'espalier/testing',
+    'espalier/ai-sdk',
+    'espalier/langchain',
+    'espalier/openai',
+  ])(
     'gives %j the same names at run time as in its types',
     async (name) => {
       const runtime = Object.keys((await import(name)) as object);

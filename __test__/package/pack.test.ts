@@ -49,6 +49,7 @@ describe('the packed package', () => {
       'espalier',
       'espalier/node',
       'espalier/server',
+      'espalier/testing',
       'espalier/ai-sdk',
       'espalier/langchain',
       'espalier/openai',

@@ -9,6 +9,8 @@ import {
   serverFields,
   serverMembers,
   serverOptions,
+  isolationOptions,
+  testedFields,
   stdioLimits,
   toolsetMembers,
 } from '../helpers/documented.js';
@@ -17,7 +19,14 @@ const readme = read('../../README.md');
 
 describe('README.md', () => {
   test('its examples are the ones that are compiled', () => {
-    const compiled = ['readme', 'readme-serving', 'readme-adapters', 'readme-network', 'readme-auth']
+    const compiled = [
+      'readme',
+      'readme-serving',
+      'readme-adapters',
+      'readme-network',
+      'readme-auth',
+      'readme-isolation',
+    ]
       .map((name) => read(`../types/${name}.test-d.ts`))
       .join('\n');
     const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1]);
@@ -50,6 +59,12 @@ describe('README.md', () => {
 
   test('it lists every option of a transport on a port', () => {
     expect(tablesOf('### Serving on a port')[0]).toEqual(networkOptions);
+  });
+
+  test('it lists every field of a tested tenant, and every option of the kit', () => {
+    const [fields, listed] = tablesOf('### Proving isolation');
+    expect(fields).toEqual(testedFields);
+    expect(listed).toEqual(isolationOptions);
   });
 
   test('it lists every error code', () => {

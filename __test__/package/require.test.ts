@@ -9,17 +9,22 @@ describe('a CommonJS program', () => {
   }, 120_000);
   afterAll(() => packed?.remove());
 
-  it.each(['espalier', 'espalier/node', 'espalier/server', 'espalier/ai-sdk', 'espalier/langchain', 'espalier/openai'])(
-    'gets the same module from require(%j) as from import()',
-    async (name) => {
-      const text = `
+  it.each([
+    'espalier',
+    'espalier/node',
+    'espalier/server',
+    'espalier/testing',
+    'espalier/ai-sdk',
+    'espalier/langchain',
+    'espalier/openai',
+  ])('gets the same module from require(%j) as from import()', async (name) => {
+    const text = `
       const required = require('${name}');
       import('${name}').then((imported) => console.log(required === imported, Object.keys(required).length > 0));
     `;
-      const { stdout, stderr } = await packed.run(text, { name: 'program.cjs' });
-      expect({ stdout, stderr }).toEqual({ stdout: 'true true\n', stderr: '' });
-    },
-  );
+    const { stdout, stderr } = await packed.run(text, { name: 'program.cjs' });
+    expect({ stdout, stderr }).toEqual({ stdout: 'true true\n', stderr: '' });
+  });
 
   it('sees one McpError class through every entry point', async () => {
     const text = `console.log(require('espalier').McpError === require('espalier/node').McpError);`;

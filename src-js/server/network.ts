@@ -16,6 +16,18 @@ import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, spel
 
 type Kind = 'sse' | 'streamable-http' | 'websocket';
 
+/** Where a transport is reached, for what tests it. */
+export const WHERE: unique symbol = Symbol('where');
+
+/** The routes, each with its path where there is one; `host` as URLs have it. */
+export interface Whereabouts {
+  readonly host: string;
+  readonly isSecure: boolean;
+  readonly streamable?: string;
+  readonly sse?: string;
+  readonly websocket?: string;
+}
+
 /** What the core is told of who is behind a request: whose it is, or how to refuse it. */
 type Identified =
   | { tenantId?: string; sessionId?: string; auth?: AuthInfo }
@@ -74,6 +86,7 @@ class NetworkTransport implements Runnable {
   readonly #tenant: Extractor | undefined;
   readonly #session: Extractor | undefined;
   readonly #asked: number;
+  readonly [WHERE]: Whereabouts;
   #port: number | undefined;
   [RUNS] = false;
 
@@ -89,7 +102,7 @@ class NetworkTransport implements Runnable {
     const isTenantAware = tenantIdExtractor !== undefined;
     const identifies = isTenantAware || sessionIdExtractor !== undefined || auth !== undefined;
     this.#options = JSON.stringify({ ...data, auth: this.#auth?.data, kind: type, identifies, isTenantAware }, spell);
-    unwrapOption(native.nativeCheckNetworkOptions(this.#options));
+    this[WHERE] = JSON.parse(unwrapOption(native.nativeCheckNetworkOptions(this.#options))) as Whereabouts;
     this.#asked = data['port'] as number;
   }
 

@@ -154,12 +154,12 @@ pub fn native_validate_arguments(schema: String, arguments: String, full: bool) 
         .into()
 }
 
-/// Whether these are options for a network transport, as JSON text. A failure names the wrong one.
+/// Whether these are options for a network transport, as JSON text: gives where it will be reached. A failure names the
+/// wrong one.
 #[napi(catch_unwind)]
 pub fn native_check_network_options(text: String) -> NativeReply {
     SiteOptions::parse(&text)
-        .and_then(|options| options.manner())
-        .map(|_| None)
+        .and_then(|options| options.manner().map(|_| Some(options.whereabouts())))
         .into()
 }
 

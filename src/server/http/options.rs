@@ -1,9 +1,12 @@
 //! What a network transport is told when it is made.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use super::metadata::Protection;
 use crate::error::{Error, Result};
 use crate::guard::server_limits::{Served, ServerLimits};
 use crate::json::{self, Object};
+use crate::protocol::message::Params;
 use crate::transport::listen::{self, Manner};
 
 pub(crate) struct SiteOptions {
@@ -91,6 +94,31 @@ impl SiteOptions {
             shutdown_timeout: self.limits.shutdown_timeout,
             tls: tls.transpose()?,
         })
+    }
+
+    /// Where a client on this machine reaches it, as JSON text.
+    pub(crate) fn whereabouts(&self) -> String {
+        let host = match self.host.parse() {
+            // Every address is none to connect to.
+            Ok(IpAddr::V4(address)) if address.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
+            Ok(IpAddr::V6(address)) if address.is_unspecified() => format!("[{}]", Ipv6Addr::LOCALHOST),
+            Ok(IpAddr::V6(address)) => format!("[{address}]"),
+            _ => self.host.clone(),
+        };
+        let mut whereabouts = Params::new()
+            .text("host", &host)
+            .raw("isSecure", if self.tls.is_some() { "true" } else { "false" });
+        let sse = self.forms.sse.as_ref().map(|paths| &paths.stream);
+        for (name, path) in [
+            ("streamable", self.forms.streamable.as_ref()),
+            ("sse", sse),
+            ("websocket", self.forms.websocket.as_ref()),
+        ] {
+            if let Some(path) = path {
+                whereabouts = whereabouts.text(name, path);
+            }
+        }
+        whereabouts.object()
     }
 
     /// # Errors
@@ -219,4 +247,38 @@ fn strings(options: &Object<'_>, key: &str, name: &str) -> Result<Option<Vec<Str
         })
         .collect::<Result<Vec<_>>>()
         .map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_on_this_machine_is_told_where_to_connect() {
+        for (options, expected) in [
+            (
+                r#""kind":"sse","streamableHttp":true"#,
+                r#"{"host":"127.0.0.1","isSecure":false,"streamable":"/mcp","sse":"/sse"}"#,
+            ),
+            (
+                r#""kind":"websocket","host":"0.0.0.0","path":"/a""#,
+                r#"{"host":"127.0.0.1","isSecure":false,"websocket":"/a"}"#,
+            ),
+            (
+                r#""kind":"streamable-http","host":"::","tls":{"cert":"c","key":"k"}"#,
+                r#"{"host":"[::1]","isSecure":true,"streamable":"/mcp"}"#,
+            ),
+            (
+                r#""kind":"streamable-http","host":"fe80::1""#,
+                r#"{"host":"[fe80::1]","isSecure":false,"streamable":"/mcp"}"#,
+            ),
+            (
+                r#""kind":"streamable-http","host":"localhost""#,
+                r#"{"host":"localhost","isSecure":false,"streamable":"/mcp"}"#,
+            ),
+        ] {
+            let options = SiteOptions::parse(&format!("{{\"port\":0,{options}}}")).unwrap();
+            assert_eq!(options.whereabouts(), expected);
+        }
+    }
 }
