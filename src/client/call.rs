@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::catalogue::Entry;
 use super::connection::{Connection, Refused};
 use super::ended::not_published;
 use super::failure::unavailable;
 use super::held::Hold;
-use super::idle::InUse;
 use super::revive::{Coming, Down, standing};
-use super::server::{Server, State};
-use super::shared::{Route, Shared, closed};
+use super::state::activity::InUse;
+use super::state::published::Entry;
+use super::state::route::Route;
+use super::state::server::{Server, State};
+use super::state::shared::{Shared, closed};
 use crate::catalog::project;
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};

@@ -1,133 +1,23 @@
-//! What is published now: the servers' listings, projected together, and where each name leads. It is replaced as a
-//! whole, so that a call under way keeps the route that it started with.
+//! Publishing: the servers' listings are projected together, and what comes of it takes the place of what was published.
 
-use std::collections::{HashMap, HashSet};
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::listing::Walked;
 use super::options::{Endpoint, OnListChanged};
-use super::server::Server;
-use super::shared::{Route, Shared};
+use super::state::published::{Entry, Published};
+use super::state::server::Server;
+use super::state::shared::Shared;
 use crate::catalog::NO_SCHEMA;
 use crate::catalog::disclosure::DESCRIBE_TOOL;
 use crate::catalog::drift::Baseline;
-use crate::catalog::listing::ListedTool;
-use crate::catalog::project::{self, Disclosed, Projection, ServerListing};
+use crate::catalog::project::{self, ServerListing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{self, Object};
-use crate::limits;
-
-/// What one server lists.
-pub(super) struct Listed {
-    pub(super) tools: Arc<Vec<Arc<ListedTool>>>,
-    /// What it is trusted by.
-    pub(super) baseline: Option<Arc<Baseline>>,
-    /// Not so when it was given up at a limit, or refused: what is missing was not withdrawn.
-    pub(super) is_whole: bool,
-    pub(super) disclosed: Disclosed,
-    /// What was told of the listing.
-    told: HashSet<String>,
-}
-
-/// The catalogue of a toolset. Empty until every server was tried.
-#[derive(Default)]
-pub(super) struct Catalogue {
-    published: RwLock<Arc<Published>>,
-    /// Held while a new one is made, so that each is made of the latest listings.
-    latest: Mutex<Latest>,
-}
-
-#[derive(Default)]
-struct Latest {
-    /// The text that the facade builds its tools from, until it takes it.
-    text: Option<String>,
-    digest: [u8; 32],
-    /// Origins and messages of what was told of it.
-    told: HashSet<(String, String)>,
-}
-
-#[derive(Default)]
-struct Published {
-    tools: HashMap<String, Entry>,
-    /// Whether the tool that describes tools was ever among them.
-    describes: bool,
-}
-
-/// Where a name leads.
-#[derive(Clone)]
-pub(super) enum Entry {
-    Callable(Arc<Route>),
-    /// The tool is not what was trusted; nothing is sent.
-    Quarantined(Arc<Route>),
-    /// It led somewhere once.
-    Withdrawn {
-        server: usize,
-    },
-}
-
-impl Entry {
-    pub(super) fn server(&self) -> usize {
-        match self {
-            Self::Callable(route) | Self::Quarantined(route) => route.server,
-            Self::Withdrawn { server } => *server,
-        }
-    }
-}
-
-impl Default for Listed {
-    fn default() -> Self {
-        Self {
-            tools: Arc::default(),
-            baseline: None,
-            is_whole: false,
-            disclosed: Disclosed::NOTHING,
-            told: HashSet::new(),
-        }
-    }
-}
-
-impl Catalogue {
-    fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The text that nobody has taken yet.
-    pub(super) fn take_text(&self) -> Option<String> {
-        self.latest().text.take()
-    }
-
-    fn latest(&self) -> MutexGuard<'_, Latest> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Listed {
-    /// Of a server that a store remembers.
-    pub(super) fn guarded_by(baseline: Option<Baseline>) -> Self {
-        Self {
-            baseline: baseline.map(Arc::new),
-            ..Self::default()
-        }
-    }
-
-    /// Of a server that is woken: what its row says.
-    pub(super) fn remembered(tools: Vec<Arc<ListedTool>>, baseline: Option<Baseline>) -> Self {
-        Self {
-            tools: Arc::new(tools),
-            is_whole: true,
-            ..Self::guarded_by(baseline)
-        }
-    }
-
-    pub(super) fn parts(&self) -> (Arc<Vec<Arc<ListedTool>>>, Option<Arc<Baseline>>) {
-        (Arc::clone(&self.tools), self.baseline.clone())
-    }
-}
 
 impl Shared {
     pub(super) fn entry(&self, tool: &str) -> Option<Entry> {
@@ -239,46 +129,10 @@ impl Shared {
     }
 }
 
-impl Published {
-    fn after(before: &Self, projection: &Projection) -> Self {
-        let mut tools: HashMap<_, _> = projection
-            .tools
-            .iter()
-            .map(|tool| {
-                let route = Arc::new(Route::new(tool.server, Arc::clone(&tool.tool)));
-                let entry = if tool.quarantined {
-                    Entry::Quarantined(route)
-                } else {
-                    Entry::Callable(route)
-                };
-                (tool.name.clone(), entry)
-            })
-            .collect();
-        let was = |entry: &Entry| matches!(entry, Entry::Withdrawn { .. });
-        let (older, recent): (Vec<_>, Vec<_>) = before
-            .tools
-            .iter()
-            .filter(|(name, _)| !tools.contains_key(*name))
-            .partition(|(_, entry)| was(entry));
-        for (name, entry) in recent.into_iter().chain(older).take(limits::MAX_WITHDRAWN_NAMES) {
-            let server = entry.server();
-            tools.insert(name.clone(), Entry::Withdrawn { server });
-        }
-        Self {
-            tools,
-            describes: before.describes || projection.describes,
-        }
-    }
-}
-
 impl Server {
     /// Whether a tool that it listed is not among those that it lists now.
     pub(super) fn has_withdrawn(&self, tool: &str) -> bool {
         let listed = self.listed();
         listed.is_whole && !listed.tools.iter().any(|one| one.name == tool)
-    }
-
-    pub(super) fn listed(&self) -> MutexGuard<'_, Listed> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use serde_json::value::RawValue;
-
-use super::connection::{Connection, Context, Refused, Tasks};
+use super::connection::{Connection, Context};
 use super::listing::{self, LIST, Walked};
 use super::options::{Endpoint as Configured, Options, ProtocolMode, Remote};
-use super::server::Server;
-use super::shared::Shared;
+use super::own_request::{CLOSED, answer};
 use super::start::start;
+use super::state::server::Server;
+use super::state::shared::Shared;
+use super::tasks::Tasks;
 use super::{discover, era};
 use crate::catalog::snapshot::RemoteKind;
 use crate::driver::Ended;
@@ -368,37 +368,8 @@ async fn shake_hands(
     Ok(established)
 }
 
-/// The result of a request of our own, or why there is none.
-pub(super) fn answer(method: &str, ended: Result<Ended, Refused>) -> Result<Box<RawValue>> {
-    let (code, problem) = match ended {
-        Ok(Ended::Result(answered)) => return Ok(answered.result),
-        Ok(Ended::Error(error)) => (
-            ErrorCode::ServerError,
-            format!("it answered `{method}` with error {}: {}", error.code, error.message),
-        ),
-        Ok(Ended::TimedOut { .. }) => (
-            ErrorCode::Timeout,
-            format!("it did not answer `{method}` in time: connecting timed out"),
-        ),
-        Ok(Ended::Failed(error)) => (error.code(), format!("{error}; it had not answered `{method}`")),
-        Ok(Ended::TooLong { bytes }) => (
-            ErrorCode::TooLarge,
-            format!("its answer to `{method}` has {bytes} bytes, more than `maxMessageBytes`"),
-        ),
-        Ok(Ended::Lost(error) | Ended::NotSent(error)) | Err(Refused::Gone(Some(error))) => {
-            (error.code(), format!("{error}; it had not answered `{method}`"))
-        }
-        Ok(Ended::Busy) | Err(Refused::Busy) => {
-            (ErrorCode::Unavailable, "it does not read what is sent to it".to_owned())
-        }
-        Ok(Ended::Cancelled | Ended::Closed) | Err(Refused::Gone(None)) => (ErrorCode::Closed, CLOSED.to_owned()),
-    };
-    Err(Error::new(code, problem))
-}
-
 const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
 const CLIENT_VERSION: &str = env!("CARGO_PKG_VERSION");
-const CLOSED: &str = "the toolset was closed while it was connecting";
 
 /// One time limit over several steps.
 pub(super) struct Deadline {

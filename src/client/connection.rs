@@ -7,14 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::handlers::Handlers;
 use super::inbound::Inbound;
+use super::tasks::Tasks;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{self, Command, Ended, Observer, Waiter};
 use crate::error::Error;
@@ -28,7 +26,6 @@ use crate::protocol::message::{Mirror, Params};
 use crate::protocol::peer::{Asked, Patience, ProgressUse, Request, Violation};
 use crate::protocol::revision::Revision;
 use crate::transport::Transport;
-use crate::transport::child::Gate;
 
 /// A handle; dropping it closes the connection.
 pub(super) struct Connection {
@@ -37,17 +34,6 @@ pub(super) struct Connection {
     /// Fires when nothing is left of it.
     ended: CancellationToken,
     tasks: Tasks,
-}
-
-/// Where the tasks of a toolset run, and who waits for their end.
-#[derive(Clone)]
-pub(super) struct Tasks {
-    pub(super) runtime: Handle,
-    pub(super) tracker: TaskTracker,
-    /// Ends them all.
-    pub(super) closing: CancellationToken,
-    /// Every child of the toolset, from the moment it starts.
-    pub(super) gate: Arc<Gate>,
 }
 
 /// A request that was not even queued.
@@ -232,12 +218,6 @@ impl Connection {
     /// Resolves when nothing is left of it: its child has been stopped, its sockets are closed.
     pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
         self.ended.clone().cancelled_owned()
-    }
-}
-
-impl Tasks {
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
-        self.tracker.spawn_on(task, &self.runtime).abort_handle()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::connect::answer;
 use super::connection::Connection;
 use super::options::ProtocolMode;
+use super::own_request::answer;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::Clock;

@@ -4,8 +4,9 @@ use serde_json::value::RawValue;
 
 use super::failure::failure;
 use super::result;
-use super::server::Server;
-use super::shared::{Route, Shared};
+use super::state::route::Route;
+use super::state::server::Server;
+use super::state::shared::Shared;
 use crate::catalog::output_schema::{Fit, OutputSchema};
 use crate::catalog::tool_name;
 use crate::diagnostic::{Diagnostic, Rule};

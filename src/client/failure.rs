@@ -1,7 +1,7 @@
 //! How the end of a request that brought no result is told: what it was, what became of it, and whether the server may have
 //! carried it out.
 
-use super::server::Server;
+use super::state::server::Server;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode};
 use crate::json;

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::connection::Tasks;
 use super::handlers::{Handlers, Roots, roots_result};
+use super::tasks::Tasks;
 use crate::catalog::output_schema::{Fit, OutputSchema};
 use crate::driver::Command;
 use crate::host::{Listener, Question, QuestionKind};

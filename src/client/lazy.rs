@@ -6,11 +6,13 @@ use std::sync::{Arc, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-use super::catalogue::Listed;
 use super::options::{Endpoint, OnListChanged, ServerConfig};
-use super::rows::{self, RowMark, Rows};
-use super::server::{Server, State};
-use super::shared::Shared;
+use super::rows::Rows;
+use super::state::listed::Listed;
+use super::state::row_mark::RowMark;
+use super::state::server::{Server, State};
+use super::state::shared::Shared;
+use super::stored_tools;
 use crate::catalog::drift::Baseline;
 use crate::catalog::listing::ListedTool;
 use crate::guard::redact::Redactor;
@@ -28,7 +30,7 @@ pub(super) fn recall(config: &mut ServerConfig, id: &str, rows: Option<Rows<'_>>
     let launch = digest(launch);
     let mut listings = rows?.listings?.iter();
     let listing = listings.find(|listing| listing.id == id && listing.launch == launch)?;
-    let tools = rows::all_listed(&listing.tools)?;
+    let tools = stored_tools::all_listed(&listing.tools)?;
     let mark = mark(id, &launch, &tools);
     if config.given.as_ref().is_none_or(Vec::is_empty) {
         config.given = Some(tools);
@@ -58,7 +60,9 @@ impl Shared {
     /// What a server lists as far as that is known, and what it is trusted by. A stored baseline guards whatever is given.
     fn known_listing(&self, server: &Server) -> Option<(Vec<Arc<ListedTool>>, Option<Baseline>)> {
         let row = server.row.lock().unwrap_or_else(PoisonError::into_inner);
-        let stored = row.as_ref().and_then(|row| rows::all_listed(row.tools.as_deref()?));
+        let stored = row
+            .as_ref()
+            .and_then(|row| stored_tools::all_listed(row.tools.as_deref()?));
         if let Some(row) = row.as_ref() {
             server.note_kept(row, stored.as_deref().unwrap_or_default());
         }
@@ -99,7 +103,7 @@ impl Shared {
         let listing = PersistedListing {
             id: server.projected_name.clone(),
             launch: digest(launch),
-            tools: tools.iter().map(|tool| rows::persisted(tool)).collect(),
+            tools: tools.iter().map(|tool| stored_tools::persisted(tool)).collect(),
         };
         let text = listing.to_json();
         let secret = Redactor::new(launch.env.iter().map(|(_, value)| value.as_str()));

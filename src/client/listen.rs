@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::connection::{Notice, Refused};
 use super::failure::{failure, unavailable};
 use super::features::{Feature, described};
-use super::server::{Server, State};
-use super::shared::Shared;
+use super::state::server::{Server, State};
+use super::state::shared::Shared;
+use super::state::subscription::Subscription;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::driver::{Ended, Waiter};
 use crate::error::{Error, ErrorCode, Result};
@@ -27,19 +28,6 @@ use crate::transport::backoff::backoff;
 
 /// Names of requests of our own, beside those that the caller numbers.
 const OWN_KEYS: u64 = 1 << 63;
-
-/// A resource that somebody subscribed to.
-#[derive(Default)]
-pub(super) struct Subscription {
-    /// The server has said yes.
-    stands: bool,
-    /// The name of the request that stays open, in the stateless era.
-    key: Option<u64>,
-    /// Ends that request.
-    end: CancellationToken,
-    /// Whoever waits until it stands.
-    waiting: Vec<oneshot::Sender<Result<(), Arc<Error>>>>,
-}
 
 /// A subscription of the stateless era: what it is for, and how it ends.
 struct Listening {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::connection::Notice;
-use super::server::Server;
-use super::shared::Shared;
+use super::state::server::Server;
+use super::state::shared::Shared;
 use crate::driver::Ended;
 use crate::host::Change;
 

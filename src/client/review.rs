@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use serde_json::value::RawValue;
 
 use super::options::Endpoint;
-use super::rows::persisted;
-use super::server::Server;
+use super::state::server::Server;
+use super::stored_tools::persisted;
 use super::toolset::Toolset;
 use crate::catalog::drift::Baseline;
 use crate::catalog::fingerprint::Fingerprint;

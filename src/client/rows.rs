@@ -2,26 +2,22 @@
 //! once a server has listed. Owns what a row says and when it is written; the store is the caller's, and asked through
 //! the listener.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
-
-use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
 use super::options::{Endpoint, Remote};
-use super::server::Server;
-use super::shared::Shared;
+use super::state::row_mark::{RowMark, mark};
+use super::state::server::Server;
+use super::state::shared::Shared;
+use super::stored_tools::persisted;
 use crate::catalog::drift::Baseline;
 use crate::catalog::listing::ListedTool;
-use crate::catalog::snapshot::{Fingerprints, PersistedServer, PersistedTool, encode_tools};
+use crate::catalog::snapshot::{PersistedServer, encode_tools};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::{Question, QuestionKind};
 use crate::json;
 use crate::limits;
 use crate::store::listings::PersistedListing;
-
-/// What tells one row from another: all that it says, with the digest of each tool in place of its text. A store may have
-/// spelled the texts anew.
-pub(super) type RowMark = [u8; 32];
 
 /// What a store gave.
 #[derive(Clone, Copy)]
@@ -149,10 +145,6 @@ impl Server {
             .map(|tool| (tool.name.as_str(), tool.fingerprint().digest.as_str()));
         *self.kept() = Some(mark(row, digests, row.fingerprints.as_ref()));
     }
-
-    pub(super) fn kept(&self) -> MutexGuard<'_, Option<RowMark>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The row as JSON text. Nothing secret gets in: a listing that repeats a credential, or a value that was configured, is
@@ -180,48 +172,4 @@ fn bare_row(server: &Server, remote: &Remote) -> PersistedServer {
         remote.kind,
         &remote.url,
     )
-}
-
-/// As a row keeps it.
-pub(super) fn persisted(tool: &ListedTool) -> PersistedTool {
-    PersistedTool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
-    }
-}
-
-/// A stored tool as a listed one; nothing for one that no listing would hold.
-pub(super) fn listed(tool: &PersistedTool) -> Option<ListedTool> {
-    let schema = tool.input_schema.as_deref();
-    let is_shallow = schema.is_none_or(|schema| !json::is_deeper_than(schema.get(), limits::MAX_SCHEMA_DEPTH));
-    (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES)
-        .then(|| ListedTool::new(tool.name.as_str(), tool.description.as_deref(), schema, None))
-}
-
-/// All of them, or nothing: a listing with holes would pass the missing ones off as withdrawn.
-pub(super) fn all_listed(tools: &[PersistedTool]) -> Option<Vec<Arc<ListedTool>>> {
-    tools.iter().map(|tool| listed(tool).map(Arc::new)).collect()
-}
-
-/// The mark of a row with these tools: names and digests.
-pub(super) fn mark<'a>(
-    row: &PersistedServer,
-    tools: impl IntoIterator<Item = (&'a str, &'a str)>,
-    baseline: Option<&Fingerprints>,
-) -> RowMark {
-    let mut hash = Sha256::new();
-    let mut part = |text: &str| {
-        hash.update(text.len().to_le_bytes());
-        hash.update(text);
-    };
-    for text in [row.id.as_str(), row.name.as_str(), row.kind.name(), row.url()] {
-        part(text);
-    }
-    part(&baseline.map_or_else(String::new, Fingerprints::encode));
-    for (name, digest) in tools {
-        part(name);
-        part(digest);
-    }
-    hash.finalize().into()
 }

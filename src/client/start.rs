@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Context, Tasks};
+use super::connection::Context;
+use super::tasks::Tasks;
 use crate::diagnostic::Rule;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::Clock;

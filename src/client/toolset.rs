@@ -13,18 +13,20 @@ use tokio_util::task::TaskTracker;
 
 use super::cache::Cache;
 use super::call::Call;
-use super::catalogue::{Catalogue, Listed};
+use super::choice;
 use super::connect::{Attempt, Connected, Opened};
-use super::connection::{Figures, Tasks};
-use super::idle::Activity;
+use super::connection::Figures;
 use super::lazy;
 use super::options::{Endpoint, Options, ServerConfig};
-use super::relist::Relisting;
 use super::rows::{Keep, Purpose, Rows};
-use super::server::{Live, Server, State};
-use super::shared::{Shared, closed};
 use super::start::rule_of_failure;
-use super::wake;
+use super::state::activity::Activity;
+use super::state::listed::Listed;
+use super::state::published::Catalogue;
+use super::state::relisting::Relisting;
+use super::state::server::{Live, Server, State};
+use super::state::shared::{Shared, closed};
+use super::tasks::Tasks;
 use crate::catalog::collision::{self, Candidate};
 use crate::catalog::drift::Baseline;
 use crate::diagnostic::{Diagnostic, Rule};
@@ -70,7 +72,7 @@ impl Toolset {
         });
         let woken = rows.filter(|rows| rows.purpose == Purpose::Wake);
         let servers = match woken {
-            Some(rows) => wake::choose(servers.collect(), rows.stored, |told| listener.diagnostic(told)),
+            Some(rows) => choice::choose(servers.collect(), rows.stored, |told| listener.diagnostic(told)),
             None => servers.collect(),
         };
         let servers = servers

@@ -10,7 +10,6 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
 use super::env::environment;
-use super::plugin::Plugin;
 use super::{Gate, ProcessGroup, starter};
 use crate::error::{Error, ErrorCode, Result};
 
@@ -22,6 +21,33 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cwd: Option<String>,
     pub(crate) plugin: Plugin,
+}
+
+/// Where a plugin lies, as its configuration says; nothing for a server written by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plugin {
+    pub(crate) root: Option<String>,
+    pub(crate) data: Option<String>,
+    /// Which of both the working directory was declared against.
+    pub(crate) cwd_root: Option<CwdRoot>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CwdRoot {
+    Root,
+    Data,
+}
+
+impl CwdRoot {
+    /// Parsers of plugins spell it in several ways: `PLUGIN_DATA`, `${PLUGIN_DATA}`, `pluginDataRoot`, `data`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let letters: String = text.chars().filter(char::is_ascii_alphabetic).collect();
+        match letters.to_ascii_lowercase().as_str() {
+            "plugin" | "root" | "pluginroot" => Some(Self::Root),
+            "data" | "dataroot" | "plugindata" | "plugindataroot" => Some(Self::Data),
+            _ => None,
+        }
+    }
 }
 
 impl Launch {

@@ -24,8 +24,8 @@ use tokio::task::JoinHandle;
 
 pub(crate) use gate::Gate;
 pub(crate) use group::ProcessGroup;
-pub(crate) use launch::Launch;
-pub(crate) use plugin::{CwdRoot, Escape, Plugin};
+pub(crate) use launch::{CwdRoot, Launch, Plugin};
+pub(crate) use plugin::Escape;
 
 use super::{Received, Transport};
 use crate::error::{Error, ErrorCode, Result};

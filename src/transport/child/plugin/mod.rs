@@ -9,38 +9,11 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::launch::Launch;
+use super::launch::{CwdRoot, Launch, Plugin};
 use crate::error::{Error, ErrorCode, Result};
 
 const ROOT_VARIABLE: &str = "PLUGIN_ROOT";
 const DATA_VARIABLE: &str = "PLUGIN_DATA";
-
-/// Where a plugin lies, as its configuration says; nothing for a server written by hand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plugin {
-    pub(crate) root: Option<String>,
-    pub(crate) data: Option<String>,
-    /// Which of both the working directory was declared against.
-    pub(crate) cwd_root: Option<CwdRoot>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CwdRoot {
-    Root,
-    Data,
-}
-
-impl CwdRoot {
-    /// Parsers of plugins spell it in several ways: `PLUGIN_DATA`, `${PLUGIN_DATA}`, `pluginDataRoot`, `data`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let letters: String = text.chars().filter(char::is_ascii_alphabetic).collect();
-        match letters.to_ascii_lowercase().as_str() {
-            "plugin" | "root" | "pluginroot" => Some(Self::Root),
-            "data" | "dataroot" | "plugindata" | "plugindataroot" => Some(Self::Data),
-            _ => None,
-        }
-    }
-}
 
 /// Marks an error, as its source: a path of a plugin's server that lies outside the plugin.
 #[derive(Debug)]

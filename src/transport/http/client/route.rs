@@ -6,11 +6,8 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::NoProxy;
 use url::Url;
 
-use super::settings::Proxy;
+use super::settings::{Proxy, SCHEMES, proxy_url};
 use crate::error::{Error, Result};
-
-/// What a proxy's URL may begin with.
-pub(super) const SCHEMES: &[&str] = &["http", "https", "socks5", "socks5h", "socks4", "socks4a"];
 
 /// The proxies of plain and of encrypted URLs, and the hosts that none applies to.
 pub(super) struct Routes {
@@ -102,18 +99,6 @@ impl Routes {
     }
 }
 
-pub(super) fn proxy_url(text: &str) -> Option<Url> {
-    let mut url = Url::parse(text.trim()).ok()?;
-    let is_usable = SCHEMES.contains(&url.scheme()) && url.host_str().is_some_and(|host| !host.is_empty());
-    if !is_usable {
-        return None;
-    }
-    if url.scheme().starts_with("socks") && url.port().is_none() {
-        url.set_port(Some(SOCKS_PORT)).ok()?;
-    }
-    Some(url)
-}
-
 /// In the environment a proxy without a scheme is one that speaks HTTP.
 fn variable_url(value: &str) -> Option<Url> {
     if value.contains("://") {
@@ -141,6 +126,3 @@ fn authority(proxy: &Intercept) -> Option<String> {
         None => host.to_owned(),
     })
 }
-
-/// The port of SOCKS by its registration.
-const SOCKS_PORT: u16 = 1080;

@@ -3,8 +3,14 @@
 use rustls::pki_types::CertificateDer;
 use url::Url;
 
-use super::{route, trust};
+use super::trust;
 use crate::error::{Error, Result};
+
+/// What a proxy's URL may begin with.
+pub(super) const SCHEMES: &[&str] = &["http", "https", "socks5", "socks5h", "socks4", "socks4a"];
+
+/// The port of SOCKS by its registration.
+const SOCKS_PORT: u16 = 1080;
 
 /// A proxy's URL may hold a password, so that this has no `Debug`.
 pub(crate) struct HttpSettings {
@@ -67,13 +73,26 @@ impl Proxy {
         match option {
             "env" => Ok(Self::Env),
             "none" => Ok(Self::None),
-            url => match route::proxy_url(url) {
+            url => match proxy_url(url) {
                 Some(url) => Ok(Self::Url(url)),
                 None => Err(Error::invalid_option(format!(
                     "proxy must be 'env', 'none', or the URL of a proxy ({})",
-                    route::SCHEMES.join(", ")
+                    SCHEMES.join(", ")
                 ))),
             },
         }
     }
+}
+
+/// Nothing for what is no URL of a proxy.
+pub(super) fn proxy_url(text: &str) -> Option<Url> {
+    let mut url = Url::parse(text.trim()).ok()?;
+    let is_usable = SCHEMES.contains(&url.scheme()) && url.host_str().is_some_and(|host| !host.is_empty());
+    if !is_usable {
+        return None;
+    }
+    if url.scheme().starts_with("socks") && url.port().is_none() {
+        url.set_port(Some(SOCKS_PORT)).ok()?;
+    }
+    Some(url)
 }

@@ -7,71 +7,39 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::catalogue::Catalogue;
-use super::connection::{Context, Tasks};
-use super::held::HeldCalls;
-use super::options::{Endpoint, Options};
+use super::published::Catalogue;
 use super::server::Server;
-use crate::catalog::listing::ListedTool;
-use crate::catalog::output_schema::OutputSchema;
+use crate::client::connection::Context;
+use crate::client::held::HeldCalls;
+use crate::client::options::{Endpoint, Options};
+use crate::client::tasks::Tasks;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::http::HttpClient;
 use crate::host::{CallId, Clock, Listener};
-use crate::protocol::wire::param_header::{self, ParamHeader};
 use crate::transport::http::client::ReqwestClient;
 
-pub(super) struct Shared {
-    pub(super) options: Options,
-    pub(super) servers: Vec<Server>,
-    pub(super) catalogue: Catalogue,
+pub(in crate::client) struct Shared {
+    pub(in crate::client) options: Options,
+    pub(in crate::client) servers: Vec<Server>,
+    pub(in crate::client) catalogue: Catalogue,
     /// Whether remote servers are remembered.
-    pub(super) keeps_rows: bool,
+    pub(in crate::client) keeps_rows: bool,
     /// Whether what lazy servers list is remembered that have no rows.
-    pub(super) keeps_listings: bool,
+    pub(in crate::client) keeps_listings: bool,
     /// Whether lazy servers are left alone. Not so where what they list is what was asked for.
-    pub(super) may_sleep: bool,
-    pub(super) listener: Arc<dyn Listener>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(in crate::client) may_sleep: bool,
+    pub(in crate::client) listener: Arc<dyn Listener>,
+    pub(in crate::client) clock: Arc<dyn Clock>,
     /// The caller's, or our own once it is needed.
-    pub(super) http: OnceLock<Arc<dyn HttpClient>>,
-    pub(super) tasks: Tasks,
+    pub(in crate::client) http: OnceLock<Arc<dyn HttpClient>>,
+    pub(in crate::client) tasks: Tasks,
     /// Calls that cannot be sent yet.
-    pub(super) held: Arc<HeldCalls>,
+    pub(in crate::client) held: Arc<HeldCalls>,
     /// What was asked for beside tools and is under way.
-    pub(super) asks: Mutex<HashMap<CallId, CancellationToken>>,
+    pub(in crate::client) asks: Mutex<HashMap<CallId, CancellationToken>>,
     /// Counts requests of our own that have a name.
-    pub(super) own_requests: AtomicU64,
-}
-
-/// Where a call goes: the stored pair of server and remote name. A name is never split.
-pub(super) struct Route {
-    pub(super) server: usize,
-    pub(super) tool: Arc<ListedTool>,
-    param_headers: OnceLock<Vec<ParamHeader>>,
-    /// Made of the schema when the first structured result comes; nothing when the schema cannot be used.
-    pub(super) output_check: OnceLock<Option<OutputSchema>>,
-}
-
-impl Route {
-    pub(super) fn new(server: usize, tool: Arc<ListedTool>) -> Self {
-        Self {
-            server,
-            tool,
-            param_headers: OnceLock::new(),
-            output_check: OnceLock::new(),
-        }
-    }
-
-    /// Arguments that are repeated in headers, where the connection has them.
-    pub(super) fn param_headers(&self) -> &[ParamHeader] {
-        self.param_headers.get_or_init(|| {
-            let schema = self.tool.input_schema.as_deref();
-            schema
-                .and_then(|schema| param_header::read(schema.get()).ok())
-                .unwrap_or_default()
-        })
-    }
+    pub(in crate::client) own_requests: AtomicU64,
 }
 
 impl Shared {
@@ -80,7 +48,7 @@ impl Shared {
     ///
     /// # Errors
     /// `invalid-option`.
-    pub(super) fn prepare_http(&self) -> Result<()> {
+    pub(in crate::client) fn prepare_http(&self) -> Result<()> {
         let mut remotes = self
             .servers
             .iter()
@@ -98,12 +66,12 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn asks(&self) -> MutexGuard<'_, HashMap<CallId, CancellationToken>> {
+    pub(in crate::client) fn asks(&self) -> MutexGuard<'_, HashMap<CallId, CancellationToken>> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a connection to this server tells its users.
-    pub(super) fn context(self: &Arc<Self>, index: usize, server: &Server) -> Context {
+    pub(in crate::client) fn context(self: &Arc<Self>, index: usize, server: &Server) -> Context {
         let shared = Arc::downgrade(self);
         Context {
             handlers: Arc::clone(&self.options.handlers),
@@ -122,13 +90,13 @@ impl Shared {
     }
 
     /// Tells what a server's own text is part of.
-    pub(super) fn tell(&self, server: &Server, diagnostic: Diagnostic) {
+    pub(in crate::client) fn tell(&self, server: &Server, diagnostic: Diagnostic) {
         let message = server.redactor.redact(&diagnostic.message);
         self.listener.diagnostic(Diagnostic { message, ..diagnostic });
     }
 }
 
-pub(super) fn closed(when: &str) -> Error {
+pub(in crate::client) fn closed(when: &str) -> Error {
     Error::new(
         ErrorCode::Closed,
         format!("the toolset was closed {when}; its servers are unavailable"),

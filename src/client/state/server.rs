@@ -6,56 +6,56 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::cache::Cache;
-use super::catalogue::Listed;
-use super::connection::{Connection, Figures};
-use super::idle::Activity;
-use super::listen::Subscription;
-use super::options::ServerConfig;
-use super::relist::Relisting;
-use super::retries::Retries;
-use super::rows::RowMark;
+use super::activity::Activity;
+use super::listed::Listed;
+use super::relisting::Relisting;
+use super::row_mark::RowMark;
+use super::subscription::Subscription;
 use crate::catalog::snapshot::PersistedServer;
+use crate::client::cache::Cache;
+use crate::client::connection::{Connection, Figures};
+use crate::client::options::ServerConfig;
+use crate::client::retries::Retries;
 use crate::driver::Ended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::guard::redact::Redactor;
 use crate::json;
 use crate::protocol::handshake::Established;
 
-pub(super) struct Server {
-    pub(super) config: ServerConfig,
-    pub(super) projected_name: String,
-    pub(super) redactor: Arc<Redactor>,
-    pub(super) state: Mutex<State>,
+pub(in crate::client) struct Server {
+    pub(in crate::client) config: ServerConfig,
+    pub(in crate::client) projected_name: String,
+    pub(in crate::client) redactor: Arc<Redactor>,
+    pub(in crate::client) state: Mutex<State>,
     /// Counts each end of connecting, the first time or again.
-    pub(super) turns: watch::Sender<u64>,
-    pub(super) listed: Mutex<Listed>,
-    pub(super) relisting: Relisting,
+    pub(in crate::client) turns: watch::Sender<u64>,
+    pub(in crate::client) listed: Mutex<Listed>,
+    pub(in crate::client) relisting: Relisting,
     /// The row that it is woken from, until it was.
-    pub(super) row: Mutex<Option<PersistedServer>>,
+    pub(in crate::client) row: Mutex<Option<PersistedServer>>,
     /// What the store holds of it, as far as that is known.
-    pub(super) kept: Mutex<Option<RowMark>>,
-    pub(super) figures: Figures,
+    pub(in crate::client) kept: Mutex<Option<RowMark>>,
+    pub(in crate::client) figures: Figures,
     /// How often it was brought up again.
-    pub(super) retries: Mutex<Retries>,
+    pub(in crate::client) retries: Mutex<Retries>,
     /// Who uses it, where it is stopped when nobody does.
-    pub(super) activity: Option<Arc<Activity>>,
-    pub(super) credentials: Mutex<Credentials>,
-    pub(super) cache: Cache,
+    pub(in crate::client) activity: Option<Arc<Activity>>,
+    pub(in crate::client) credentials: Mutex<Credentials>,
+    pub(in crate::client) cache: Cache,
     /// By URI.
-    pub(super) subscriptions: Mutex<HashMap<String, Subscription>>,
+    pub(in crate::client) subscriptions: Mutex<HashMap<String, Subscription>>,
 }
 
 /// What is known of the credentials of calls. They are secret, so that there is no `Debug`.
 #[derive(Default)]
-pub(super) enum Credentials {
+pub(in crate::client) enum Credentials {
     #[default]
     Fine,
     /// The server refused these; nothing where there were none.
     Refused { bearer: Option<String> },
 }
 
-pub(super) enum State {
+pub(in crate::client) enum State {
     Connecting,
     /// It is left alone until it is called.
     Asleep,
@@ -71,37 +71,45 @@ pub(super) enum State {
     Closed,
 }
 
-pub(super) struct Live {
-    pub(super) connection: Connection,
-    pub(super) established: Established,
-    pub(super) took: Duration,
+pub(in crate::client) struct Live {
+    pub(in crate::client) connection: Connection,
+    pub(in crate::client) established: Established,
+    pub(in crate::client) took: Duration,
     /// Whether it was let go because nobody called it.
-    pub(super) is_stopped: bool,
+    pub(in crate::client) is_stopped: bool,
 }
 
 impl Server {
-    pub(super) fn take_row(&self) -> Option<PersistedServer> {
+    pub(in crate::client) fn take_row(&self) -> Option<PersistedServer> {
         self.row.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    pub(super) fn is_connecting(&self) -> bool {
+    pub(in crate::client) fn is_connecting(&self) -> bool {
         matches!(*self.state(), State::Connecting)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(in crate::client) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn retries(&self) -> MutexGuard<'_, Retries> {
+    pub(in crate::client) fn retries(&self) -> MutexGuard<'_, Retries> {
         self.retries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+    pub(in crate::client) fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(in crate::client) fn listed(&self) -> MutexGuard<'_, Listed> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::client) fn kept(&self) -> MutexGuard<'_, Option<RowMark>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ends connecting, unless it was ended before; then it says so.
-    pub(super) fn connected(&self, outcome: State) -> bool {
+    pub(in crate::client) fn connected(&self, outcome: State) -> bool {
         let mut state = self.state();
         let is_connecting = matches!(*state, State::Connecting);
         if is_connecting {
@@ -115,7 +123,7 @@ impl Server {
     ///
     /// # Errors
     /// `unavailable`.
-    pub(super) fn check_credentials(&self, bearer: Option<&str>) -> Result<()> {
+    pub(in crate::client) fn check_credentials(&self, bearer: Option<&str>) -> Result<()> {
         match &*self.credentials() {
             Credentials::Refused { bearer: refused } if bearer.is_none() || refused.as_deref() == bearer => {
                 let name = json::quote(&self.config.name);
@@ -127,7 +135,7 @@ impl Server {
     }
 
     /// Learns from the end of a request whether its credentials are any good; true where that is news.
-    pub(super) fn note_credentials(&self, ended: &Ended, bearer: Option<String>) -> bool {
+    pub(in crate::client) fn note_credentials(&self, ended: &Ended, bearer: Option<String>) -> bool {
         let mut credentials = self.credentials();
         let was_refused = matches!(*credentials, Credentials::Refused { .. });
         match ended {
@@ -148,7 +156,7 @@ impl Server {
         self.credentials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn to_json(&self) -> String {
+    pub(in crate::client) fn to_json(&self) -> String {
         let state = self.state();
         let (name, live, cause) = match &*state {
             State::Connecting => ("connecting", None, None),
