@@ -37,7 +37,7 @@ export declare class NativeMemoryStore {
 
 /** The server behind a handle of the facade. From its start to its end it keeps the process alive. */
 export declare class NativeServer {
-  constructor(deliver: (arg0: Array<NativeJob>) => void)
+  constructor(deliver: (arg0: Array<string>) => void)
   /** Tells it what it is: JSON text, and the secret that seals what clients carry; a random one where none is given. */
   configure(options: string, secret?: Uint8Array | undefined | null): NativeReply
   /** What is registered now, as JSON text. */
@@ -52,8 +52,10 @@ export declare class NativeServer {
   /** A runtime is gone. */
   forget(runtime: number): void
   resourceUpdated(uri: string): void
-  /** What became of jobs. */
-  answer(answers: Array<NativeAnswer>): void
+  /** What became of jobs: a line of JSON for each, with its number, a `NativeAnswerKind`, and what that has. */
+  answer(batch: string): void
+  /** What the job holds that was to read a resource. */
+  answerContents(job: number, contents: Array<NativeContent>): void
   /** How far a job has come. */
   progress(job: number, done: number, total?: number | undefined | null, message?: string | undefined | null): void
   /** A log message of a job; `data` is JSON text. */
@@ -167,19 +169,8 @@ export declare const NATIVE_MCP_DESCRIBE_TOOL: string
 /** The code for what the client cannot do. */
 export declare const NATIVE_MISSING_CLIENT_CAPABILITY: number
 
-export interface NativeAnswer {
-  id: number
-  kind: NativeAnswerKind
-  text?: string
-  reference?: string
-  runtime?: number
-  /** Whether a list is the same for whoever asks. */
-  cacheable?: boolean
-  contents?: Array<NativeContent>
-}
-
 /** What became of a job. */
-export type NativeAnswerKind = 'value' | 'text' | 'nothing' | 'contents' | 'runtime' | 'failed' | 'thrown' | 'missing-capability' | 'invalid'
+export type NativeAnswerKind = 'value' | 'shared' | 'text' | 'nothing' | 'runtime' | 'failed' | 'thrown' | 'missing-capability' | 'invalid'
 
 /** How many tokens tools with such descriptions take at least. */
 export declare function nativeCatalogTokens(descriptions: Array<string>): number
@@ -233,20 +224,6 @@ export interface NativeFailure {
 
 /** Whether model providers accept a name as it is. */
 export declare function nativeIsProviderLegalToolName(name: string): boolean
-
-export interface NativeJob {
-  kind: NativeJobKind
-  id?: number
-  /** The routed runtime, by the number that the facade gave it. */
-  runtime?: number
-  /** JSON text of who asks. */
-  caller?: string
-  name?: string
-  text?: string
-  /** JSON text of an object: what the client answered in earlier rounds. There in the stateless era alone. */
-  answers?: string
-  failure?: NativeFailure
-}
 
 /** What the facade is told. The first ones are jobs, to be answered under their `id`. */
 export type NativeJobKind = 'identify' | 'resolve' | 'list-tools' | 'list-resources' | 'list-templates' | 'list-prompts' | 'call' | 'read' | 'prompt' | 'complete' | 'visible' | 'abort' | 'released' | 'answered' | 'done' | 'write' | 'pull' | 'ended' | 'warn'

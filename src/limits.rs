@@ -174,6 +174,9 @@ pub(crate) const MAX_TEXT_TO_JS_BYTES: usize = 500 * 1024 * 1024;
 /// How many bytes of what nobody asked for may wait for the JavaScript thread, of each kind.
 pub(crate) const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
+/// How many bytes of texts go to JavaScript as one string; the job that passes it is the last in it.
+pub(crate) const MAX_BATCH_BYTES: usize = 1024 * 1024;
+
 /// How much of a host a message shows: the longest name that DNS has.
 pub(crate) const QUOTED_HOST_CHARS: usize = 253;
 /// How much of a URL, without its query, a message shows.

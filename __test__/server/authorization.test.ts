@@ -170,7 +170,7 @@ describe('a protected server', () => {
     expect(await refusalOf(server.url, `Bearer ${token()} x`)).toEqual([400, malformed, '']);
     const socket = connect(server.port, '127.0.0.1');
     const bearer = `Authorization: Bearer ${token()}\r\n`;
-    socket.end(
+    socket.write(
       `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}${bearer}Connection: close\r\nContent-Length: 0\r\n\r\n`,
     );
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);

@@ -4,7 +4,15 @@
 import { randomUUID } from 'node:crypto';
 import { describe } from '../describe.js';
 import { AbortError, McpError, MissingCapabilityError } from '../errors.js';
-import type { AuthInfo, Caller, ElicitRequest, HandlerContext, LogLevel, RuntimeLike } from '../types/server.js';
+import type {
+  AuthInfo,
+  Caller,
+  ElicitRequest,
+  HandlerContext,
+  LogLevel,
+  QuestionOptions,
+  RuntimeLike,
+} from '../types/server.js';
 import type { McpElicitationResult, McpRoot, McpSamplingRequest, McpSamplingResult } from '../types/client.js';
 import { type Bag, isObject } from './check.js';
 
@@ -167,75 +175,111 @@ export class Run {
   }
 }
 
-/** The context of a handler. Its members are its own, so that it can be taken apart and spread. */
+/** The context of a handler. */
 export function contextOf(run: Run): HandlerContext {
-  const capabilities = (): Bag => run.caller.clientCapabilities ?? {};
-  return {
-    runtime: run.runtime,
-    toolCallId: run.toolCallId,
-    get signal() {
-      return run.signal;
-    },
-    get tenantId() {
-      return run.caller.tenantId;
-    },
-    get sessionId() {
-      return run.caller.sessionId;
-    },
-    get connectionId() {
-      return run.caller.connectionId;
-    },
-    get protocolVersion() {
-      return run.caller.protocolVersion;
-    },
-    get clientCapabilities() {
-      return capabilities();
-    },
-    get auth() {
-      return run.caller.auth;
-    },
-    progress(done, total, message) {
-      for (const [name, value] of [
-        ['progress', done],
-        ['total', total ?? 0],
-      ] as const) {
-        if (typeof value !== 'number' || !Number.isFinite(value)) {
-          throw new McpError('invalid-arguments', `${name} must be a finite number`);
-        }
-      }
-      run.wire.progress(run, done, total ?? undefined, message === undefined ? undefined : String(message));
-    },
-    log(level: LogLevel, data: unknown) {
-      run.wire.log(run, String(level), jsonOf('the data of a log message', data ?? null));
-    },
-    elicit(request: ElicitRequest, options) {
-      const lacks = lacksElicitation(capabilities(), request?.mode === 'url' ? 'url' : 'form');
-      return run.ask({
-        method: 'elicitation/create',
-        params: request,
-        lacks,
-        key: options?.key,
-        read: readElicitation,
-      });
-    },
-    sample(request: McpSamplingRequest, options) {
-      const lacks = lacksSampling(capabilities(), request);
-      return run.ask({
-        method: 'sampling/createMessage',
-        params: request,
-        lacks,
-        key: options?.key,
-        read: readMessage,
-      });
-    },
-    roots(options) {
-      const lacks = isObject(capabilities()['roots']) ? undefined : { roots: {} };
-      return run.ask({ method: 'roots/list', params: {}, lacks, key: options?.key, read: readRoots });
-    },
-    closeStream(retryMs) {
-      run.wire.closeStream(run, retryMs);
-    },
-  };
+  return new Context(run);
+}
+
+/**
+ * Its members are its own, so that it can be taken apart and spread. Made for every call: values are read at once, since an
+ * accessor of its own costs more than most of them, and only the signal is dear enough to wait until it is looked at.
+ */
+class Context implements HandlerContext {
+  readonly #run: Run;
+  readonly runtime: RuntimeLike | undefined;
+  declare readonly signal: AbortSignal;
+  readonly connectionId: string;
+  readonly toolCallId: string;
+  readonly tenantId: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly protocolVersion: string | undefined;
+  readonly clientCapabilities: Bag;
+  readonly auth: AuthInfo | undefined;
+  readonly progress: HandlerContext['progress'];
+  readonly log: HandlerContext['log'];
+  readonly elicit: HandlerContext['elicit'];
+  readonly sample: HandlerContext['sample'];
+  readonly roots: HandlerContext['roots'];
+  readonly closeStream: HandlerContext['closeStream'];
+
+  constructor(run: Run) {
+    const { caller } = run;
+    const capabilities = caller.clientCapabilities ?? {};
+    this.#run = run;
+    this.runtime = run.runtime;
+    this.toolCallId = run.toolCallId;
+    Object.defineProperty(this, 'signal', SIGNAL);
+    this.tenantId = caller.tenantId;
+    this.sessionId = caller.sessionId;
+    this.connectionId = caller.connectionId;
+    this.protocolVersion = caller.protocolVersion;
+    this.clientCapabilities = capabilities;
+    this.auth = caller.auth;
+    this.progress = (done, total, message) => tellProgress(run, done, total, message);
+    this.log = (level, data) => tellLog(run, level, data);
+    this.elicit = (request, options) => elicit(run, capabilities, request, options);
+    this.sample = (request, options) => sample(run, capabilities, request, options);
+    this.roots = (options) => roots(run, capabilities, options);
+    this.closeStream = (retryMs) => run.wire.closeStream(run, retryMs);
+  }
+
+  /** The signal of a context, or of an object that was made from one. */
+  static signalOf(holder: object | null): AbortSignal | undefined {
+    for (let at = holder; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+      if (#run in at) return at.#run.signal;
+    }
+    return undefined;
+  }
+}
+
+/** One for all contexts: with a function each, no two would have the same shape. */
+const SIGNAL: PropertyDescriptor = {
+  enumerable: true,
+  configurable: true,
+  get(this: object) {
+    return Context.signalOf(this);
+  },
+};
+
+function tellProgress(run: Run, done: number, total?: number, message?: string): void {
+  for (const [name, value] of [
+    ['progress', done],
+    ['total', total ?? 0],
+  ] as const) {
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
+      throw new McpError('invalid-arguments', `${name} must be a finite number`);
+    }
+  }
+  run.wire.progress(run, done, total ?? undefined, message === undefined ? undefined : String(message));
+}
+
+function tellLog(run: Run, level: LogLevel, data: unknown): void {
+  run.wire.log(run, String(level), jsonOf('the data of a log message', data ?? null));
+}
+
+function elicit(
+  run: Run,
+  capabilities: Bag,
+  request: ElicitRequest,
+  options?: QuestionOptions,
+): Promise<McpElicitationResult> {
+  const lacks = lacksElicitation(capabilities, request?.mode === 'url' ? 'url' : 'form');
+  return run.ask({ method: 'elicitation/create', params: request, lacks, key: options?.key, read: readElicitation });
+}
+
+function sample(
+  run: Run,
+  capabilities: Bag,
+  request: McpSamplingRequest,
+  options?: QuestionOptions,
+): Promise<McpSamplingResult> {
+  const lacks = lacksSampling(capabilities, request);
+  return run.ask({ method: 'sampling/createMessage', params: request, lacks, key: options?.key, read: readMessage });
+}
+
+function roots(run: Run, capabilities: Bag, options?: QuestionOptions): Promise<McpRoot[]> {
+  const lacks = isObject(capabilities['roots']) ? undefined : { roots: {} };
+  return run.ask({ method: 'roots/list', params: {}, lacks, key: options?.key, read: readRoots });
 }
 
 /** A client that says nothing of modes has forms. */

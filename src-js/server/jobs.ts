@@ -9,7 +9,8 @@ import { isHost } from './check.js';
 import { type OpenQuestion, Run, type Wire } from './context.js';
 import { listed, listedOf } from './entries.js';
 import { inspectThrown, log } from './log.js';
-import type { NativeAnswer, NativeJob, NativeServer } from '../../native/binding.cjs';
+import { type Answer, type Job, NOTHING, stringAnswer, thrownAnswer } from './frames.js';
+import type { NativeContent, NativeServer } from '../../native/binding.cjs';
 import { Outbox } from './outbox.js';
 import { complete, promptShelf, renderPrompt } from './prompts.js';
 import type { Registry } from './registry.js';
@@ -17,8 +18,6 @@ import { isThere, readResource, resourceShelf } from './resources.js';
 import type { Outcome } from './results.js';
 import type { Runtimes } from './runtimes.js';
 import type { Tools } from './tools.js';
-
-type Answer = Omit<NativeAnswer, 'id'>;
 
 /** What jobs are done with. */
 export interface Workshop {
@@ -55,9 +54,8 @@ export class Jobs {
   }
 
   /** Takes a job that wants an answer, or word of one. */
-  take(job: NativeJob): void {
-    const { kind, text } = job;
-    const id = job.id ?? 0;
+  take(job: Job): void {
+    const { kind, id, text } = job;
     if (kind === 'abort') this.#abort(id, text ?? 'closed');
     else if (kind === 'answered') this.#answered(id, job);
     else if (kind === 'released') this.#release(id);
@@ -69,14 +67,14 @@ export class Jobs {
   thrown(what: string, error: unknown): Answer {
     const lacking = missingCapability(error);
     if (lacking !== undefined) {
-      return { kind: 'missing-capability', text: JSON.stringify(lacking.requiredCapabilities) };
+      return { kind: 'missing-capability', json: JSON.stringify(lacking.requiredCapabilities) };
     }
     const reference = unwrap(native.nativeReference()) ?? '';
     log(this.#shop.logger, 'error', `${what} failed (ref ${reference}): ${inspectThrown(error)}`);
-    return { kind: 'thrown', text: describe(error), reference };
+    return thrownAnswer(describe(error), reference);
   }
 
-  async #perform(id: number, job: NativeJob, work: Work | undefined): Promise<void> {
+  async #perform(id: number, job: Job, work: Work | undefined): Promise<void> {
     if (work === undefined) return;
     const { runtime, caller, answers } = job;
     const run = new Run(
@@ -89,19 +87,28 @@ export class Jobs {
       this.#wire,
     );
     this.#runs.set(id, run);
-    let answer: Answer;
+    let done: Done;
     try {
-      answer = await work(this.#shop, job, run);
+      done = await work(this.#shop, job, run);
     } catch (error) {
-      answer = this.thrown(nameOf(job), error);
+      done = this.thrown(nameOf(job), error);
     }
     // A later run took over, and nobody asks for this one.
     if (!this.#runs.delete(id)) return;
     run.forgetQuestions();
-    if (answer.kind === 'runtime' && answer.runtime !== undefined) this.#routed.set(id, answer.runtime);
+    if (done.kind === 'runtime') this.#routed.set(id, Number(done.json));
     // Nobody will be routed to it.
     if (run.isAborted) this.#release(id);
-    this.#outbox.answer({ id, ...answer });
+    this.#answer(job, done);
+  }
+
+  #answer(job: Job, done: Done): void {
+    try {
+      if (done.kind === 'contents') this.#outbox.contents(job.id, done.contents);
+      else this.#outbox.answer(job.id, done);
+    } catch (error) {
+      this.#outbox.answer(job.id, this.thrown(nameOf(job), error));
+    }
   }
 
   #abort(id: number, reason: string): void {
@@ -120,11 +127,11 @@ export class Jobs {
     this.#outbox.ask(run.id, { id, key, method, params });
   }
 
-  #answered(id: number, job: NativeJob): void {
+  #answered(id: number, job: Job): void {
     const question = this.#questions.get(id);
     if (question === undefined) return;
     question.forget?.();
-    if (job.failure != null) question.reject(toError(job.failure));
+    if (job.failure !== undefined) question.reject(toError(job.failure));
     else question.resolve(JSON.parse(job.text ?? 'null'));
   }
 
@@ -135,7 +142,9 @@ export class Jobs {
   }
 }
 
-type Work = (shop: Workshop, job: NativeJob, run: Run) => Promise<Answer>;
+type Done = Answer | { readonly kind: 'contents'; readonly contents: NativeContent[] };
+
+type Work = (shop: Workshop, job: Job, run: Run) => Promise<Done>;
 
 const WORK = new Map<string, Work>([
   [
@@ -186,7 +195,7 @@ const WORK = new Map<string, Work>([
     async ({ registry, logger }, job, run) => {
       const rendered = await renderPrompt(registry, job.name ?? '', job.text, run, warning(logger));
       if (rendered === undefined) return NOTHING;
-      return 'invalid' in rendered ? { kind: 'invalid', text: rendered.invalid } : value(rendered.text);
+      return 'invalid' in rendered ? stringAnswer('invalid', rendered.invalid) : value(rendered.text);
     },
   ],
   [
@@ -198,22 +207,21 @@ const WORK = new Map<string, Work>([
   ],
 ]);
 
-const NOTHING: Answer = { kind: 'nothing' };
-
-async function resolve({ runtimes, resolveRuntime }: Workshop, _job: NativeJob, run: Run): Promise<Answer> {
+async function resolve({ runtimes, resolveRuntime }: Workshop, _job: Job, run: Run): Promise<Answer> {
   const { connectionId, tenantId, sessionId } = run.caller;
   const runtime: unknown = await resolveRuntime?.({ connectionId, tenantId, sessionId });
   if (runtime == null) return NOTHING;
   if (!isHost(runtime)) throw new TypeError('resolveRuntime gave neither a runtime nor nothing');
-  return { kind: 'runtime', runtime: runtimes.hold(runtime) };
+  return { kind: 'runtime', json: String(runtimes.hold(runtime)) };
 }
 
 function crossing(outcome: Outcome): Answer {
-  return outcome.kind === 'nothing' ? NOTHING : { kind: outcome.kind, text: outcome.text };
+  if (outcome.kind === 'nothing') return NOTHING;
+  return outcome.kind === 'value' ? value(outcome.text) : stringAnswer(outcome.kind, outcome.text);
 }
 
-function value(text: string, cacheable?: boolean): Answer {
-  return { kind: 'value', text, ...(cacheable === undefined ? {} : { cacheable }) };
+function value(json: string, isShared = false): Answer {
+  return { kind: isShared ? 'shared' : 'value', json };
 }
 
 function warning(logger: ServerLogger): (message: string) => void {
@@ -221,6 +229,6 @@ function warning(logger: ServerLogger): (message: string) => void {
 }
 
 /** In a log. */
-function nameOf({ kind, name }: NativeJob): string {
+function nameOf({ kind, name }: Job): string {
   return name === undefined ? kind : `${kind} ${JSON.stringify(name)}`;
 }

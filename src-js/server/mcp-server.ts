@@ -25,7 +25,8 @@ import { readConfig } from './config.js';
 import { callInProcess } from './in-process.js';
 import { Jobs } from './jobs.js';
 import { log } from './log.js';
-import type { NativeJob, NativeServer } from '../../native/binding.cjs';
+import { type Job, jobsOf } from './frames.js';
+import type { NativeServer } from '../../native/binding.cjs';
 import { networkTransport } from './network.js';
 import { Registry, promptEntry, provider, resourceEntry, templateEntry, toolEntry } from './registry.js';
 import { Runtimes } from './runtimes.js';
@@ -65,7 +66,7 @@ export class MCPServer {
   readonly #jobs: Jobs;
   readonly #settings: ReturnType<typeof readConfig>;
   readonly #sessions = new Map<string, RegisteredSession>();
-  readonly #requests = new Map<number, (done: NativeJob) => void>();
+  readonly #requests = new Map<number, (done: Job) => void>();
   #lastRequest = 0;
   #state: 'idle' | 'starting' | 'started' = 'idle';
   #transport: Runnable | undefined;
@@ -105,11 +106,11 @@ export class MCPServer {
   }
 
   /** The function that native code holds. It must not hold the server: no garbage collector sees through that circle. */
-  static #mailbox(server: MCPServer): (jobs: NativeJob[]) => void {
+  static #mailbox(server: MCPServer): (batches: string[]) => void {
     const weak = new WeakRef(server);
-    return (jobs) => {
+    return (batches) => {
       const awaiting = weak.deref();
-      if (awaiting !== undefined) awaiting.#deliver(jobs);
+      if (awaiting !== undefined) awaiting.#deliver(batches);
     };
   }
 
@@ -321,7 +322,7 @@ export class MCPServer {
   /** What `tools/list` serves of the constructor's runtime and of what is registered for everybody. */
   async listTools(): Promise<MCPToolDefinition[]> {
     const { text, failure } = await this.#request((id) => this.#native.listTools(id));
-    if (failure != null) throw toError(failure);
+    if (failure !== undefined) throw toError(failure);
     return JSON.parse(text ?? '[]') as MCPToolDefinition[];
   }
 
@@ -451,11 +452,11 @@ export class MCPServer {
     return {
       startStdio: async (own, limits) => {
         const { failure } = await this.#request((id) => this.#native.startStdio(id, own, limits));
-        if (failure != null) throw toError(failure);
+        if (failure !== undefined) throw toError(failure);
       },
       startNetwork: async (options) => {
         const { text, failure } = await this.#request((id) => this.#native.startNetwork(id, options));
-        if (failure != null) throw toError(failure);
+        if (failure !== undefined) throw toError(failure);
         return Number(text);
       },
       input: (bytes) => this.#native.input(bytes),
@@ -470,7 +471,7 @@ export class MCPServer {
     };
   }
 
-  #request(start: (id: number) => void): Promise<NativeJob> {
+  #request(start: (id: number) => void): Promise<Job> {
     const id = ++this.#lastRequest;
     awake.add(this);
     // Callbacks of the core keep no process alive, and somebody waits here.
@@ -484,15 +485,15 @@ export class MCPServer {
     });
   }
 
-  #deliver(jobs: NativeJob[]): void {
-    for (const job of jobs) this.#handle(job);
+  #deliver(batches: string[]): void {
+    for (const batch of batches) for (const job of jobsOf(batch)) this.#handle(job);
   }
 
-  #handle(job: NativeJob): void {
+  #handle(job: Job): void {
     const { kind, id } = job;
     if (kind === 'done') {
-      const resolve = this.#requests.get(id ?? 0);
-      this.#requests.delete(id ?? 0);
+      const resolve = this.#requests.get(id);
+      this.#requests.delete(id);
       if (this.#requests.size === 0 && this.#state === 'idle') awake.delete(this);
       resolve?.(job);
     } else if (kind === 'write') {
@@ -500,7 +501,7 @@ export class MCPServer {
     } else if (kind === 'pull') {
       this.#transport?.[PULL]();
     } else if (kind === 'ended') {
-      if (job.failure != null) log(this.#settings.logger, 'warn', `the transport ended: ${job.failure.message}`);
+      if (job.failure !== undefined) log(this.#settings.logger, 'warn', `the transport ended: ${job.failure.message}`);
       this.#end();
     } else {
       this.#jobs.take(job);

@@ -1,13 +1,14 @@
 // What goes to the core is collected and handed over once per turn of the event loop: answers, and the questions that a
 // handler opened together.
 
-import type { NativeAnswer, NativeQuestion, NativeServer } from '../../native/binding.cjs';
+import { type Answer, lineOf } from './frames.js';
+import type { NativeContent, NativeQuestion, NativeServer } from '../../native/binding.cjs';
 
-type Core = Pick<NativeServer, 'answer' | 'ask'>;
+type Core = Pick<NativeServer, 'answer' | 'answerContents' | 'ask'>;
 
 export class Outbox {
   readonly #core: Core;
-  #answers: NativeAnswer[] = [];
+  #answers = '';
   readonly #questions = new Map<number, NativeQuestion[]>();
   #isScheduled = false;
 
@@ -15,11 +16,19 @@ export class Outbox {
     this.#core = core;
   }
 
-  answer(answer: NativeAnswer): void {
+  /** Throws for an answer that is longer than a string can be. */
+  answer(job: number, answer: Answer): void {
     // Who is done does not wait for an answer.
-    this.#questions.delete(answer.id);
-    this.#answers.push(answer);
+    this.#questions.delete(job);
+    const line = lineOf(job, answer);
+    if (this.#answers.length + line.length > LONGEST) this.#handOver();
+    this.#answers += line;
     this.#schedule();
+  }
+
+  contents(job: number, contents: NativeContent[]): void {
+    this.#questions.delete(job);
+    this.#core.answerContents(job, contents);
   }
 
   ask(job: number, question: NativeQuestion): void {
@@ -44,9 +53,15 @@ export class Outbox {
     this.#isScheduled = false;
     for (const [job, questions] of this.#questions) this.#core.ask(job, questions);
     this.#questions.clear();
-    if (this.#answers.length === 0) return;
+    this.#handOver();
+  }
+
+  #handOver(): void {
     const answers = this.#answers;
-    this.#answers = [];
-    this.#core.answer(answers);
+    this.#answers = '';
+    if (answers !== '') this.#core.answer(answers);
   }
 }
+
+/** So many characters of answers are handed over without waiting for the end of the turn. */
+const LONGEST = 1024 * 1024;

@@ -52,16 +52,26 @@ export class Tools {
 
   /** Runs a tool whose arguments are in order. Rejects with whatever its code throws. */
   async call(name: string, args: string, run: Run): Promise<Outcome> {
-    const target = await this.find(name, run);
+    const entry = this.#entryOf(name, run);
+    if (entry !== undefined) return await this.#runEntry(entry, args, run);
+    const target = await this.#projectedAs(name, run);
     // It was there when the core looked.
     if (target === undefined) return { kind: 'failed', text: `unknown tool: ${name}` };
-    return target.run(args, run);
+    return await target.run(args, run);
   }
 
   /** What answers to a name for the caller. A tool for tenants is not there for whoever has none. */
-  async find(name: string, { runtime, caller }: Run): Promise<Target | undefined> {
+  async find(name: string, run: Run): Promise<Target | undefined> {
+    const entry = this.#entryOf(name, run);
+    return entry === undefined ? await this.#projectedAs(name, run) : this.#registered(entry);
+  }
+
+  #entryOf(name: string, run: Run): ToolEntry | undefined {
     const entry = this.#registry.tools.get(name);
-    if (entry !== undefined && !(entry.tenantScoped && caller.tenantId === undefined)) return this.#registered(entry);
+    return entry?.tenantScoped && run.caller.tenantId === undefined ? undefined : entry;
+  }
+
+  async #projectedAs(name: string, { runtime }: Run): Promise<Target | undefined> {
     const projected = runtime === undefined ? undefined : (await this.#projectionOf(runtime)).get(name);
     return projected && this.#projected(projected);
   }
@@ -73,22 +83,23 @@ export class Tools {
   }
 
   #registered(entry: ToolEntry): Target {
-    const { name, schema, outputSchema, handler } = entry;
-    const { executor } = this.#settings;
+    const { name, schema, outputSchema } = entry;
     return {
       name,
       schema,
       outputSchema,
       validate: this.#validationOf(entry),
-      run: async (args, run) => {
-        const context = contextOf(run);
-        // A tool can be registered without a handler only where there is an executor.
-        const result: unknown = await (handler === undefined
-          ? executor?.(name, parse(args), context)
-          : handler(parse(args), context));
-        return outcomeOf(result);
-      },
+      run: (args, run) => this.#runEntry(entry, args, run),
     };
+  }
+
+  async #runEntry({ name, handler }: ToolEntry, args: string, run: Run): Promise<Outcome> {
+    const context = contextOf(run);
+    // A tool can be registered without a handler only where there is an executor.
+    const result: unknown = await (handler === undefined
+      ? this.#settings.executor?.(name, parse(args), context)
+      : handler(parse(args), context));
+    return outcomeOf(result);
   }
 
   #projected(projected: Projected): Target {

@@ -11,10 +11,18 @@ use napi::{Env, Status};
 
 use crate::limits;
 
-type Wake<T> = ThreadsafeFunction<(), (), FnArgs<(Vec<T>,)>, Status, false, true>;
+type Wake<T> = ThreadsafeFunction<(), (), FnArgs<(<T as Parcel>::Batch,)>, Status, false, true>;
+
+/// What can wait in a mailbox.
+pub(super) trait Parcel: Sized + Send + 'static {
+    /// The form in which all that waits crosses together.
+    type Batch: ToNapiValue + 'static;
+
+    fn pack(waiting: Vec<Self>) -> Self::Batch;
+}
 
 /// What waits for the JavaScript thread, and the function that takes it.
-pub(super) struct Mailbox<T: ToNapiValue + 'static> {
+pub(super) struct Mailbox<T: Parcel> {
     queue: Arc<Mutex<Queue<T>>>,
     wake: Wake<T>,
 }
@@ -58,9 +66,9 @@ impl Lane {
     }
 }
 
-impl<T: ToNapiValue> Mailbox<T> {
+impl<T: Parcel> Mailbox<T> {
     /// `deliver` must catch what the user's functions throw: only it knows their names.
-    pub(super) fn new(deliver: &Function<'_, FnArgs<(Vec<T>,)>, ()>) -> napi::Result<Self> {
+    pub(super) fn new(deliver: &Function<'_, FnArgs<(T::Batch,)>, ()>) -> napi::Result<Self> {
         let queue = Arc::new(Mutex::new(Queue {
             waiting: Vec::new(),
             lanes: [Load::default(); Lane::COUNT],
@@ -73,7 +81,7 @@ impl<T: ToNapiValue> Mailbox<T> {
             .build_callback(move |_| {
                 // A panic must not cross into C.
                 let batch = catch_unwind(AssertUnwindSafe(|| take(&taken))).unwrap_or_default();
-                Ok(FnArgs::from((batch,)))
+                Ok(FnArgs::from((T::pack(batch),)))
             })?;
         Ok(Self { queue, wake })
     }

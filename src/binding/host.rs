@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use napi_derive::napi;
 use tokio::sync::oneshot;
 
-use super::callback::{Lane, Mailbox};
+use super::callback::{Lane, Mailbox, Parcel};
 use super::reply::NativeFailure;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorCode, Result};
@@ -73,6 +73,14 @@ pub struct NativeEvent {
     pub server: Option<String>,
     pub text: Option<String>,
     pub failure: Option<NativeFailure>,
+}
+
+impl Parcel for NativeEvent {
+    type Batch = Vec<Self>;
+
+    fn pack(waiting: Vec<Self>) -> Vec<Self> {
+        waiting
+    }
 }
 
 pub(super) struct JsListener {

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::{FnArgs, Function};
 use napi_derive::napi;
 use tokio::runtime::Handle;
 
-use super::callback::{KeepAlive, Mailbox};
+use super::callback::{KeepAlive, Mailbox, Parcel};
 use super::reply::{NativeFailure, NativeReply};
 use super::runtime;
 use crate::host::http::HttpClient;
@@ -25,6 +25,14 @@ pub struct NativeVerdict {
     pub text: Option<String>,
     /// There was nothing to judge it with.
     pub failure: Option<NativeFailure>,
+}
+
+impl Parcel for NativeVerdict {
+    type Batch = Vec<Self>;
+
+    fn pack(waiting: Vec<Self>) -> Vec<Self> {
+        waiting
+    }
 }
 
 /// Judges tokens of one issuer.

@@ -8,6 +8,7 @@ mod client;
 mod config;
 mod constants;
 mod fetch;
+mod frames;
 mod host;
 mod jwt;
 mod names;

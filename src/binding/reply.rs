@@ -7,7 +7,8 @@ use crate::error::{Error, ErrorCode};
 
 /// The stable names of what can go wrong; the public `McpErrorCode` is derived from this list.
 #[napi(string_enum = "kebab-case")]
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NativeErrorCode {
     ConnectionLost,
     Timeout,
@@ -28,6 +29,7 @@ pub enum NativeErrorCode {
 
 /// A failure as a value.
 #[napi(object, object_from_js = false)]
+#[derive(serde::Serialize)]
 pub struct NativeFailure {
     pub code: NativeErrorCode,
     pub message: String,

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::callback::{KeepAlive, Mailbox};
+use super::frames::{self, Frame, NativeJobKind};
 use super::reply::{NativeFailure, NativeReply};
 use super::runtime;
 use crate::error::{Error, ErrorCode, Result};
@@ -32,95 +33,6 @@ use crate::transport::clock::SystemClock;
 use crate::transport::listen::{Manner, Port};
 use crate::transport::outlet::Outlet;
 use crate::transport::stdio::{Input, write};
-
-/// What the facade is told. The first ones are jobs, to be answered under their `id`.
-#[napi(string_enum = "kebab-case")]
-#[derive(Debug, PartialEq, Eq)]
-pub enum NativeJobKind {
-    /// Who is behind the request that `text` describes.
-    Identify,
-    /// Which runtime `caller` may reach.
-    Resolve,
-    ListTools,
-    ListResources,
-    ListTemplates,
-    ListPrompts,
-    /// To run the tool `name` with the arguments `text`.
-    Call,
-    /// To read the resource `name`; `text` is a JSON array of the templates that match, with their variables.
-    Read,
-    /// To render the prompt `name` with the arguments `text`.
-    Prompt,
-    /// To complete what `text` says: `ref`, `argument` and perhaps `context`.
-    Complete,
-    /// Whether the resource `name` is there for `caller`; `text` as for `Read`.
-    Visible,
-    /// The job `id` needs no answer any more; `text` says why.
-    Abort,
-    /// The request is over that the job `id` named a runtime for.
-    Released,
-    /// The question `id` was answered: `text` is the JSON text of the result, or `failure`.
-    Answered,
-    /// The facade's own request `id` ended, with `text` or `failure`.
-    Done,
-    /// `text` is to be written to the given output.
-    Write,
-    /// The next chunk of the given input is asked for.
-    Pull,
-    /// The transport has ended by itself.
-    Ended,
-    /// `text` is for the log.
-    Warn,
-}
-
-#[napi(object, object_from_js = false)]
-pub struct NativeJob {
-    pub kind: NativeJobKind,
-    pub id: Option<i64>,
-    /// The routed runtime, by the number that the facade gave it.
-    pub runtime: Option<u32>,
-    /// JSON text of who asks.
-    pub caller: Option<String>,
-    pub name: Option<String>,
-    pub text: Option<String>,
-    /// JSON text of an object: what the client answered in earlier rounds. There in the stateless era alone.
-    pub answers: Option<String>,
-    pub failure: Option<NativeFailure>,
-}
-
-/// What became of a job.
-#[napi(string_enum = "kebab-case")]
-#[derive(Debug, PartialEq, Eq)]
-pub enum NativeAnswerKind {
-    /// `text` is JSON.
-    Value,
-    /// `text` is the output of a tool.
-    Text,
-    /// There is no output, or no such thing.
-    Nothing,
-    Contents,
-    Runtime,
-    /// The tool failed or was refused, in the words of `text`.
-    Failed,
-    /// An exception, logged under `reference`; `text` is for local eyes.
-    Thrown,
-    /// The client lacks the capabilities of the JSON object `text`.
-    MissingCapability,
-    /// The params are wrong, in the words of `text`.
-    Invalid,
-}
-
-#[napi(object, object_to_js = false)]
-pub struct NativeAnswer {
-    pub id: i64,
-    pub kind: NativeAnswerKind,
-    pub text: Option<String>,
-    pub reference: Option<String>,
-    pub runtime: Option<u32>,
-    /// Whether a list is the same for whoever asks.
-    pub cacheable: Option<bool>,
-    pub contents: Option<Vec<NativeContent>>,
-}
 
 /// What a resource holds: `text`, or `blob`.
 #[napi(object, object_to_js = false)]
@@ -178,7 +90,7 @@ pub fn native_check_stdio_limits(text: String) -> NativeReply {
 /// The server behind a handle of the facade. From its start to its end it keeps the process alive.
 #[napi]
 pub struct NativeServer {
-    mailbox: Arc<Mailbox<NativeJob>>,
+    mailbox: Arc<Mailbox<Frame>>,
     runtime: Handle,
     server: OnceLock<Arc<Server>>,
     running: Slot,
@@ -207,7 +119,7 @@ struct Given {
 #[napi]
 impl NativeServer {
     #[napi(constructor, catch_unwind)]
-    pub fn new(deliver: Function<'_, FnArgs<(Vec<NativeJob>,)>, ()>) -> napi::Result<Self> {
+    pub fn new(deliver: Function<'_, FnArgs<(Vec<String>,)>, ()>) -> napi::Result<Self> {
         Ok(Self {
             mailbox: Arc::new(Mailbox::new(&deliver)?),
             runtime: runtime::handle()?,
@@ -299,14 +211,21 @@ impl NativeServer {
         self.with(|server| server.updated(&uri));
     }
 
-    /// What became of jobs.
+    /// What became of jobs: a line of JSON for each, with its number, a `NativeAnswerKind`, and what that has.
     #[napi(catch_unwind)]
-    pub fn answer(&self, answers: Vec<NativeAnswer>) {
+    pub fn answer(&self, batch: String) {
         self.with(|server| {
-            for answer in answers {
-                server.settle(answer.id.cast_unsigned(), performed(answer));
+            for (job, performed) in frames::answers(&batch) {
+                server.settle(job, performed);
             }
         });
+    }
+
+    /// What the job holds that was to read a resource.
+    #[napi(catch_unwind)]
+    pub fn answer_contents(&self, job: i64, contents: Vec<NativeContent>) {
+        let contents = contents.into_iter().map(Content::from).collect();
+        self.with(|server| server.settle(job.cast_unsigned(), Performed::Contents(contents)));
     }
 
     /// How far a job has come.
@@ -357,7 +276,7 @@ impl NativeServer {
         };
         let mailbox = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
-            mailbox.answer(NativeJob::done(id, server.definitions().await.map(Some)));
+            mailbox.answer(done(id, server.definitions().await.map(Some)));
         });
     }
 
@@ -367,7 +286,7 @@ impl NativeServer {
     pub fn start_stdio(&mut self, env: Env, id: i64, own: bool, limits: String) -> napi::Result<()> {
         self.hold(env)?;
         let started = self.begin_stdio(own, &limits);
-        self.mailbox.answer(NativeJob::done(id, started.map(|()| None)));
+        self.mailbox.answer(done(id, started.map(|()| None)));
         Ok(())
     }
 
@@ -392,10 +311,10 @@ impl NativeServer {
             match bound.await {
                 Err(error) => {
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                    mailbox.answer(NativeJob::done(id, Err(error)));
+                    mailbox.answer(done(id, Err(error)));
                 }
                 Ok((site, manner, port)) => {
-                    mailbox.answer(NativeJob::done(id, Ok(Some(port.number().to_string()))));
+                    mailbox.answer(done(id, Ok(Some(port.number().to_string()))));
                     site.serve(port, manner, stop).await;
                     end(&slot, &mailbox);
                 }
@@ -505,10 +424,10 @@ impl NativeServer {
         let out = Arc::clone(&self.mailbox);
         self.runtime.spawn(async move {
             while let Some(bytes) = written.take().await {
-                out.answer(NativeJob {
+                out.answer(Frame {
                     // What is written is whole lines of text.
                     text: Some(String::from_utf8_lossy(&bytes).into_owned()),
-                    ..NativeJob::of(NativeJobKind::Write)
+                    ..Frame::of(NativeJobKind::Write)
                 });
                 written.until_written().await;
             }
@@ -559,9 +478,9 @@ fn stdio_limits(text: &str) -> Result<ServerLimits> {
     ServerLimits::parse(&Object::parse(text).unwrap_or_default(), Served::Stdio, &[])
 }
 
-fn end(running: &Mutex<Option<Running>>, mailbox: &Mailbox<NativeJob>) {
+fn end(running: &Mutex<Option<Running>>, mailbox: &Mailbox<Frame>) {
     *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    mailbox.answer(NativeJob::of(NativeJobKind::Ended));
+    mailbox.answer(Frame::of(NativeJobKind::Ended));
 }
 
 fn no_stdio(which: &str, error: &std::io::Error) -> Error {
@@ -579,7 +498,7 @@ fn random_secret() -> Result<Secret> {
 
 /// Input that the facade passes on, one chunk at a time.
 struct GivenInput {
-    mailbox: Arc<Mailbox<NativeJob>>,
+    mailbox: Arc<Mailbox<Frame>>,
     chunks: mpsc::Receiver<Vec<u8>>,
     is_asked: bool,
 }
@@ -588,7 +507,7 @@ impl Source for GivenInput {
     async fn next(&mut self) -> Option<Vec<u8>> {
         if !self.is_asked {
             self.is_asked = true;
-            self.mailbox.answer(NativeJob::of(NativeJobKind::Pull));
+            self.mailbox.answer(Frame::of(NativeJobKind::Pull));
         }
         let chunk = self.chunks.recv().await;
         self.is_asked = false;
@@ -597,7 +516,7 @@ impl Source for GivenInput {
 }
 
 /// The program, as the core sees it.
-struct Program(Arc<Mailbox<NativeJob>>);
+struct Program(Arc<Mailbox<Frame>>);
 
 impl Application for Program {
     fn perform(&self, job: Job) {
@@ -614,11 +533,11 @@ impl Application for Program {
             JobKind::Complete => NativeJobKind::Complete,
             JobKind::Visible => NativeJobKind::Visible,
         };
-        self.0.answer(NativeJob {
+        self.0.answer(Frame {
             kind,
-            id: Some(job.id.cast_signed()),
+            id: job.id.cast_signed(),
             runtime: job.runtime,
-            caller: Some(job.caller.to_string()),
+            caller: Some(job.caller),
             name: Some(job.name).filter(|name| !name.is_empty()),
             text: Some(job.text).filter(|text| !text.is_empty()),
             answers: job.answers,
@@ -627,84 +546,46 @@ impl Application for Program {
     }
 
     fn abandon(&self, job: JobId, reason: Abort) {
-        self.0.answer(NativeJob {
-            id: Some(job.cast_signed()),
+        self.0.answer(Frame {
+            id: job.cast_signed(),
             text: Some(reason.name().to_owned()),
-            ..NativeJob::of(NativeJobKind::Abort)
+            ..Frame::of(NativeJobKind::Abort)
         });
     }
 
     fn released(&self, job: JobId) {
-        self.0.answer(NativeJob {
-            id: Some(job.cast_signed()),
-            ..NativeJob::of(NativeJobKind::Released)
+        self.0.answer(Frame {
+            id: job.cast_signed(),
+            ..Frame::of(NativeJobKind::Released)
         });
     }
 
     fn answered(&self, inquiry: u64, outcome: Result<String>) {
-        self.0.answer(NativeJob {
+        self.0.answer(Frame {
             kind: NativeJobKind::Answered,
-            ..NativeJob::done(inquiry.cast_signed(), outcome.map(Some))
+            ..done(inquiry.cast_signed(), outcome.map(Some))
         });
     }
 
     fn warn(&self, text: String) {
-        self.0.answer(NativeJob {
+        self.0.answer(Frame {
             text: Some(text),
-            ..NativeJob::of(NativeJobKind::Warn)
+            ..Frame::of(NativeJobKind::Warn)
         });
     }
 }
 
-impl NativeJob {
-    fn of(kind: NativeJobKind) -> Self {
-        Self {
-            kind,
-            id: None,
-            runtime: None,
-            caller: None,
-            name: None,
-            text: None,
-            answers: None,
-            failure: None,
-        }
-    }
-
-    fn done(id: i64, outcome: Result<Option<String>>) -> Self {
-        let (text, failure) = match outcome {
-            Ok(text) => (text, None),
-            Err(error) => (None, Some(NativeFailure::from(&error))),
-        };
-        Self {
-            id: Some(id),
-            text,
-            failure,
-            ..Self::of(NativeJobKind::Done)
-        }
-    }
-}
-
-fn performed(answer: NativeAnswer) -> Performed {
-    let text = answer.text.unwrap_or_default();
-    match answer.kind {
-        NativeAnswerKind::Value => Performed::Value {
-            text,
-            is_shared: answer.cacheable.unwrap_or_default(),
-        },
-        NativeAnswerKind::Text => Performed::Text(text),
-        NativeAnswerKind::Nothing => Performed::Nothing,
-        NativeAnswerKind::Contents => {
-            let contents = answer.contents.unwrap_or_default();
-            Performed::Contents(contents.into_iter().map(Content::from).collect())
-        }
-        NativeAnswerKind::Runtime => answer.runtime.map_or(Performed::Nothing, Performed::Runtime),
-        NativeAnswerKind::Failed => Performed::Failed(text),
-        NativeAnswerKind::Thrown => Performed::Thrown {
-            message: text,
-            reference: answer.reference.unwrap_or_default(),
-        },
-        NativeAnswerKind::MissingCapability => Performed::MissingCapability(text),
-        NativeAnswerKind::Invalid => Performed::Invalid(text),
+/// The end of a request of the facade's own.
+fn done(id: i64, outcome: Result<Option<String>>) -> Frame {
+    let (text, failure) = match outcome {
+        Ok(text) => (text, None),
+        Err(error) => (None, Some(NativeFailure::from(&error))),
+    };
+    Frame {
+        id,
+        text,
+        failure,
+        ..Frame::of(NativeJobKind::Done)
     }
 }
 

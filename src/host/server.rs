@@ -54,7 +54,7 @@ pub(crate) enum Performed {
         /// Whether a list is the same for whoever may ask, until it is invalidated.
         is_shared: bool,
     },
-    /// The output of a tool, where it is a string.
+    /// The output of a tool, where it is a string: as JSON text.
     Text(String),
     /// A tool without output; or there is no such thing.
     Nothing,

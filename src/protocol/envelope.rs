@@ -41,56 +41,74 @@ pub(crate) struct Envelope<'a> {
     pub(crate) progress_token: Option<&'a RawValue>,
 }
 
-/// Whether a request is one of the stateless era: it names its version itself.
-pub(crate) fn is_stateless(params: Option<&RawValue>) -> bool {
-    meta(params).is_some_and(|meta| meta.get(VERSION).is_some())
-}
+/// The members of `params._meta`, read once for all that is asked of them.
+#[derive(Debug, Default)]
+pub(crate) struct Meta<'a>(Object<'a>);
 
-/// The version that a request names, in the client's own spelling.
-///
-/// # Errors
-/// `-32602`, naming what of `_meta` is missing or of the wrong type.
-pub(crate) fn version(params: Option<&RawValue>) -> Result<Cow<'_, str>, WireError> {
-    required(&meta(params).unwrap_or_default()).map(|(version, _)| version)
-}
-
-/// Reads all of it. `served` are the revisions that the server speaks, of whatever era.
-///
-/// # Errors
-/// `-32602`, naming the key, for what is missing or wrong; `-32022` for a version that is not served.
-pub(crate) fn read<'a>(params: Option<&'a RawValue>, served: &[Revision]) -> Result<Envelope<'a>, WireError> {
-    let meta = meta(params).unwrap_or_default();
-    let (version, capabilities) = required(&meta)?;
-    let revision = Revision::parse(&version)
-        .filter(|revision| revision.era() == Era::Stateless && served.contains(revision))
-        .ok_or_else(|| unsupported(served, &version))?;
-    // What another version may have more of is looked at after the version.
-    let log_level = match meta.present(LOG_LEVEL) {
-        None => None,
-        Some(level) => Some(
-            json::string(level.get())
-                .filter(|level| LOG_LEVELS.contains(&level.as_ref()))
-                .ok_or_else(|| wrong(LOG_LEVEL, "must be one of the levels of RFC 5424"))?,
-        ),
-    };
-    let progress_token = meta.present(PROGRESS_TOKEN);
-    if progress_token.is_some_and(|token| !request::is_id(token.get())) {
-        return Err(wrong(PROGRESS_TOKEN, "must be a string or an integer"));
+impl<'a> Meta<'a> {
+    pub(crate) fn of(params: Option<&'a RawValue>) -> Self {
+        let members = params.and_then(|params| Object::parse(params.get())?.object("_meta"));
+        Self(members.unwrap_or_default())
     }
-    Ok(Envelope {
-        revision,
-        capabilities,
-        log_level,
-        progress_token,
-    })
-}
 
-/// The token of a request of either era that wants to hear of progress. One that is neither a string nor a whole number
-/// could not be repeated, and is as good as none.
-pub(crate) fn progress_token(params: Option<&RawValue>) -> Option<&RawValue> {
-    meta(params)?
-        .get(PROGRESS_TOKEN)
-        .filter(|token| request::is_id(token.get()))
+    /// Whether a request is one of the stateless era: it names its version itself.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.0.get(VERSION).is_some()
+    }
+
+    /// The version that a request names, in the client's own spelling.
+    ///
+    /// # Errors
+    /// `-32602`, naming what of `_meta` is missing or of the wrong type.
+    pub(crate) fn version(&self) -> Result<Cow<'a, str>, WireError> {
+        self.required().map(|(version, _)| version)
+    }
+
+    /// Reads all of it. `served` are the revisions that the server speaks, of whatever era.
+    ///
+    /// # Errors
+    /// `-32602`, naming the key, for what is missing or wrong; `-32022` for a version that is not served.
+    pub(crate) fn read(&self, served: &[Revision]) -> Result<Envelope<'a>, WireError> {
+        let (version, capabilities) = self.required()?;
+        let revision = Revision::parse(&version)
+            .filter(|revision| revision.era() == Era::Stateless && served.contains(revision))
+            .ok_or_else(|| unsupported(served, &version))?;
+        // What another version may have more of is looked at after the version.
+        let log_level = match self.0.present(LOG_LEVEL) {
+            None => None,
+            Some(level) => Some(
+                json::string(level.get())
+                    .filter(|level| LOG_LEVELS.contains(&level.as_ref()))
+                    .ok_or_else(|| wrong(LOG_LEVEL, "must be one of the levels of RFC 5424"))?,
+            ),
+        };
+        let progress_token = self.0.present(PROGRESS_TOKEN);
+        if progress_token.is_some_and(|token| !request::is_id(token.get())) {
+            return Err(wrong(PROGRESS_TOKEN, "must be a string or an integer"));
+        }
+        Ok(Envelope {
+            revision,
+            capabilities,
+            log_level,
+            progress_token,
+        })
+    }
+
+    /// The token of a request of either era that wants to hear of progress. One that is neither a string nor a whole number
+    /// could not be repeated, and is as good as none.
+    pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
+        self.0.get(PROGRESS_TOKEN).filter(|token| request::is_id(token.get()))
+    }
+
+    fn required(&self) -> Result<(Cow<'a, str>, &'a RawValue), WireError> {
+        let there = |key| self.0.get(key).ok_or_else(|| wrong(key, "is missing"));
+        let version = json::string(there(VERSION)?.get()).ok_or_else(|| wrong(VERSION, "must be a string"))?;
+        let capabilities = there(CAPABILITIES)?;
+        if !is_object(capabilities) {
+            return Err(wrong(CAPABILITIES, "must be an object"));
+        }
+        Ok((version, capabilities))
+    }
 }
 
 /// The refusal of a version. `data.supported` lists the revisions of the stateless era alone: a client must not take one
@@ -106,20 +124,6 @@ pub(crate) fn unsupported(served: &[Revision], requested: &str) -> WireError {
         supported.join(","),
         json::quote(requested)
     ))
-}
-
-fn meta(params: Option<&RawValue>) -> Option<Object<'_>> {
-    Object::parse(params?.get())?.object("_meta")
-}
-
-fn required<'a>(meta: &Object<'a>) -> Result<(Cow<'a, str>, &'a RawValue), WireError> {
-    let there = |key| meta.get(key).ok_or_else(|| wrong(key, "is missing"));
-    let version = json::string(there(VERSION)?.get()).ok_or_else(|| wrong(VERSION, "must be a string"))?;
-    let capabilities = there(CAPABILITIES)?;
-    if !is_object(capabilities) {
-        return Err(wrong(CAPABILITIES, "must be an object"));
-    }
-    Ok((version, capabilities))
 }
 
 fn wrong(key: &str, what: &str) -> WireError {
@@ -141,13 +145,13 @@ mod tests {
         let params = params(
             r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/logLevel":"warning","progressToken":7"#,
         );
-        assert!(is_stateless(Some(&params)));
-        let envelope = read(Some(&params), SERVED).unwrap();
+        assert!(Meta::of(Some(&params)).is_stateless());
+        let envelope = Meta::of(Some(&params)).read(SERVED).unwrap();
         assert_eq!(envelope.revision, Revision::V2026_07_28);
         assert_eq!(envelope.capabilities.get(), r#"{"elicitation":{}}"#);
         assert_eq!(envelope.log_level.as_deref(), Some("warning"));
         assert_eq!(envelope.progress_token.unwrap().get(), "7");
-        assert_eq!(version(Some(&params)).unwrap(), "2026-07-28");
+        assert_eq!(Meta::of(Some(&params)).version().unwrap(), "2026-07-28");
     }
 
     #[test]
@@ -158,7 +162,7 @@ mod tests {
             r#","progressToken":null"#,
         ] {
             let params = params(&format!("{MINIMAL}{more}"));
-            let envelope = read(Some(&params), SERVED).unwrap();
+            let envelope = Meta::of(Some(&params)).read(SERVED).unwrap();
             assert!(envelope.log_level.is_none() && envelope.progress_token.is_none());
         }
     }
@@ -208,7 +212,7 @@ mod tests {
                 "must be a string or an integer",
             ),
         ] {
-            let error = read(Some(&params(meta)), SERVED).unwrap_err();
+            let error = Meta::of(Some(&params(meta))).read(SERVED).unwrap_err();
             assert_eq!(error.code, codes::INVALID_PARAMS, "{meta}");
             assert_eq!(
                 error.message,
@@ -218,11 +222,14 @@ mod tests {
         }
         for none in [r#"{"_meta":5}"#, r#"{"_meta":null}"#, "{}"] {
             let params = RawValue::from_string(none.to_owned()).unwrap();
-            assert!(!is_stateless(Some(&params)));
-            assert_eq!(read(Some(&params), SERVED).unwrap_err().code, codes::INVALID_PARAMS);
+            assert!(!Meta::of(Some(&params)).is_stateless());
+            assert_eq!(
+                Meta::of(Some(&params)).read(SERVED).unwrap_err().code,
+                codes::INVALID_PARAMS
+            );
         }
-        assert!(!is_stateless(None));
-        assert!(version(None).unwrap_err().message.contains(VERSION));
+        assert!(!Meta::of(None).is_stateless());
+        assert!(Meta::of(None).version().unwrap_err().message.contains(VERSION));
     }
 
     #[test]
@@ -232,7 +239,7 @@ mod tests {
                 "\"io.modelcontextprotocol/protocolVersion\":{},\"io.modelcontextprotocol/clientCapabilities\":{{}},\"io.modelcontextprotocol/logLevel\":\"loud\"",
                 json::quote(requested)
             ));
-            let error = read(Some(&params), SERVED).unwrap_err();
+            let error = Meta::of(Some(&params)).read(SERVED).unwrap_err();
             assert_eq!(error.code, codes::UNSUPPORTED_VERSION);
             assert_eq!(
                 error.data.unwrap().get(),
@@ -243,7 +250,7 @@ mod tests {
             );
         }
         let params = params(MINIMAL);
-        let error = read(Some(&params), &[Revision::V2025_11_25]).unwrap_err();
+        let error = Meta::of(Some(&params)).read(&[Revision::V2025_11_25]).unwrap_err();
         assert_eq!(
             error.data.unwrap().get(),
             r#"{"supported":[],"requested":"2026-07-28"}"#
@@ -253,8 +260,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_told_before_the_version_is_looked_at() {
         let params = params(r#""io.modelcontextprotocol/protocolVersion":"1999-01-01""#);
-        assert_eq!(read(Some(&params), SERVED).unwrap_err().code, codes::INVALID_PARAMS);
-        assert!(is_stateless(Some(&params)));
+        assert_eq!(
+            Meta::of(Some(&params)).read(SERVED).unwrap_err().code,
+            codes::INVALID_PARAMS
+        );
+        assert!(Meta::of(Some(&params)).is_stateless());
     }
 
     #[test]
@@ -267,10 +277,10 @@ mod tests {
             ("null", false),
         ] {
             let params = params(&format!("\"progressToken\":{token}"));
-            let found = progress_token(Some(&params)).map(RawValue::get);
+            let found = Meta::of(Some(&params)).progress_token().map(RawValue::get);
             assert_eq!(found, taken.then_some(token));
         }
-        assert!(progress_token(None).is_none());
+        assert!(Meta::of(None).progress_token().is_none());
     }
 
     const MINIMAL: &str =

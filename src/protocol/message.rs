@@ -233,7 +233,12 @@ pub(crate) fn notification(method: &str, params: &Params) -> String {
 
 /// A successful answer. `id` is the text that the request gave, `result` JSON text on one line.
 pub(crate) fn result(id: &str, result: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+    // A result may be long, and is to be copied once.
+    let mut line = String::with_capacity(id.len() + result.len() + 40);
+    for part in ["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"result\":", result, "}"] {
+        line.push_str(part);
+    }
+    line
 }
 
 /// An answer that says why there is none. `id` is the text that the request gave.

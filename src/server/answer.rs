@@ -29,10 +29,10 @@ pub(crate) enum Fault {
 }
 
 impl Answer {
-    pub(crate) fn of(id: &str, outcome: Result<String, WireError>) -> Self {
+    pub(crate) fn of(id: &str, outcome: Result<impl AsRef<str>, WireError>) -> Self {
         match outcome {
             Ok(result) => Self {
-                text: message::result(id, &result),
+                text: message::result(id, result.as_ref()),
                 fault: None,
             },
             Err(error) => Self::refusal(Some(id), &error, Fault::of(error.code)),

@@ -100,6 +100,9 @@ impl Identity {
 
     /// In one text, for comparing.
     pub(crate) fn text(&self) -> String {
+        if self.tenant.is_none() && self.session.is_none() && self.principal.is_none() {
+            return String::new();
+        }
         format!("{:?} {:?} {:?}", self.tenant, self.session, self.principal)
     }
 }

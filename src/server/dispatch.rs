@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::answer::{self, Answer, Fault};
 use super::claims::Around;
 use super::connection::{Connection, NotTaken};
-use super::exchange::{Exchange, LogLevel, Origin};
+use super::exchange::{Caller, Exchange, LogLevel, Origin};
 use super::lifecycle::{Server, UnderWay};
 use super::lists::{ListKind, Wanted};
 use super::routes::Route;
@@ -219,7 +219,7 @@ impl Server {
                     }
                     Ok(origin) => self
                         .accept_request(connection, limits, &request, origin)
-                        .unwrap_or_else(|error| Accepted::Now(self.answer(id, Err(error)))),
+                        .unwrap_or_else(|error| Accepted::Now(self.answer(id, Err::<&str, _>(error)))),
                 }
             }
             Incoming::Notification { method, params } => {
@@ -279,7 +279,7 @@ impl Server {
         };
         // Whoever it is: it says nothing but that somebody is there.
         if method == Method::Ping {
-            return Ok(Accepted::Now(Answer::of(&arrived.origin.id, Ok("{}".to_owned()))));
+            return Ok(Accepted::Now(Answer::of(&arrived.origin.id, Ok("{}"))));
         }
         if self.is_stopping() {
             return Err(answer::stopping(era));
@@ -303,9 +303,10 @@ impl Server {
     fn origin(&self, connection: &Connection, request: &Request<'_>, around: Around<'_>) -> Result<Origin, WireError> {
         let id: Box<str> = request.id.text().into();
         let claims = around.claims;
-        if envelope::is_stateless(request.params) {
+        let meta = request.meta();
+        if meta.is_stateless() {
             // In this order they are refused: what is missing, what disagrees, what is not spoken.
-            let version = envelope::version(request.params)?;
+            let version = meta.version()?;
             if let Some(claims) = claims {
                 claims.agree(&version, &request.method, request.params)?;
             }
@@ -314,22 +315,22 @@ impl Server {
                 capabilities,
                 log_level,
                 progress_token,
-            } = envelope::read(request.params, &self.options().revisions)?;
+            } = meta.read(&self.options().revisions)?;
             return Ok(Origin {
                 id,
                 revision,
-                caller: connection.caller(revision, Some(capabilities.get())),
+                caller: Caller::With(Some(capabilities.get().into())),
                 progress_token: progress_token.map(|token| token.get().into()),
                 log_level: log_level.and_then(|level| LogLevel::parse(&level)),
                 params: claims.map(|claims| Arc::clone(&claims.params)),
             });
         }
-        let progress_token = envelope::progress_token(request.params).map(|token| token.get().into());
+        let progress_token = meta.progress_token().map(|token| token.get().into());
         if let Some(session) = connection.session() {
             return Ok(Origin {
                 id,
                 revision: session.revision,
-                caller: connection.caller_in(&session, around.auth),
+                caller: Caller::Known(connection.caller_in(&session, around.auth)),
                 progress_token,
                 log_level: Some(session.log_level),
                 params: None,
@@ -344,7 +345,7 @@ impl Server {
         Ok(Origin {
             id,
             revision,
-            caller: connection.caller(revision, None),
+            caller: Caller::With(None),
             progress_token,
             log_level: Some(LogLevel::Debug),
             params: None,
@@ -372,19 +373,18 @@ impl Server {
         params: Option<&RawValue>,
         revision: Revision,
         route: &Route,
-    ) -> Option<Result<String, WireError>> {
+    ) -> Option<Result<Arc<str>, WireError>> {
         match method {
-            Method::Initialize => Some(self.initialize(connection, params)),
-            Method::Discover => Some(Ok(self.discover(revision))),
+            Method::Initialize => Some(self.initialize(connection, params).map(Arc::from)),
+            Method::Discover => Some(Ok(self.discover(revision).into())),
             Method::SetLevel => Some(set_level(connection, params)),
             Method::Unsubscribe => Some(uri_of(params).map(|uri| {
                 connection.unsubscribe(&uri);
-                "{}".to_owned()
+                "{}".into()
             })),
             Method::List(kind) => {
                 let wanted = Wanted { kind, route, revision };
-                let page = self.page_at_hand(&wanted, params)?;
-                Some(page.map(|page| page.as_ref().to_owned()))
+                self.page_at_hand(&wanted, params)
             }
             _ => None,
         }
@@ -496,7 +496,7 @@ impl Server {
             let route = self.route(exchange, Some(&slot)).await?;
             let outcome = self.at_hand(&exchange.connection, method, params, exchange.revision, &route);
             if let Some(outcome) = outcome {
-                return outcome;
+                return outcome.map(|text| text.as_ref().to_owned());
             }
             route
         };
@@ -607,7 +607,7 @@ impl Server {
         capabilities.raw("logging", "{}").object()
     }
 
-    fn answer(&self, id: &str, outcome: Result<String, WireError>) -> Answer {
+    fn answer(&self, id: &str, outcome: Result<impl AsRef<str>, WireError>) -> Answer {
         if outcome.is_err() {
             self.counters().errors.add();
         }
@@ -615,13 +615,13 @@ impl Server {
     }
 }
 
-fn set_level(connection: &Connection, params: Option<&RawValue>) -> Result<String, WireError> {
+fn set_level(connection: &Connection, params: Option<&RawValue>) -> Result<Arc<str>, WireError> {
     let level = params
         .and_then(|params| Object::parse(params.get()))
         .and_then(|params| LogLevel::parse(&params.string("level")?))
         .ok_or_else(|| WireError::invalid_params("`level` must be one of the log levels of RFC 5424"))?;
     connection.set_log_level(level);
-    Ok("{}".to_owned())
+    Ok("{}".into())
 }
 
 /// The resource that a request is about.

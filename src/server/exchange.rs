@@ -77,10 +77,27 @@ impl LogLevel {
 pub(crate) struct Origin {
     pub(crate) id: Box<str>,
     pub(crate) revision: Revision,
-    pub(crate) caller: Arc<str>,
+    pub(crate) caller: Caller,
     pub(crate) progress_token: Option<Box<str>>,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) params: Option<Arc<[(String, String)]>>,
+}
+
+/// Who asks. The text of it is made for those requests alone that reach the program.
+pub(crate) enum Caller {
+    /// As JSON text.
+    Known(Arc<str>),
+    /// A client of the connection, with these capabilities.
+    With(Option<Box<str>>),
+}
+
+impl Caller {
+    fn text(self, connection: &Connection, revision: Revision) -> Arc<str> {
+        match self {
+            Self::Known(text) => text,
+            Self::With(capabilities) => connection.caller(revision, capabilities.as_deref()),
+        }
+    }
 }
 
 impl Exchange {
@@ -91,12 +108,13 @@ impl Exchange {
         limit: Option<Duration>,
         now: Instant,
     ) -> Self {
+        let caller = origin.caller.text(&connection, origin.revision);
         Self {
             connection,
             id: origin.id,
             method,
             revision: origin.revision,
-            caller: origin.caller,
+            caller,
             progress_token: origin.progress_token,
             log_level: origin.log_level,
             params: origin.params,
@@ -114,8 +132,8 @@ impl Exchange {
     /// What is done for a connection without a request of it.
     pub(crate) fn unasked(connection: &Arc<Connection>, limit: Option<Duration>, now: Instant) -> Self {
         let (revision, caller) = match connection.session() {
-            Some(session) => (session.revision, connection.caller_in(&session, None)),
-            None => (Revision::NEWEST, connection.caller(Revision::NEWEST, None)),
+            Some(session) => (session.revision, Caller::Known(connection.caller_in(&session, None))),
+            None => (Revision::NEWEST, Caller::With(None)),
         };
         let origin = Origin {
             id: "null".into(),

@@ -95,6 +95,7 @@ fn describes_an_object(schema: &RawValue) -> bool {
 
 /// What a tool put out.
 pub(crate) enum Output {
+    /// JSON text of a string.
     Text(String),
     /// JSON text.
     Value(String),
@@ -120,7 +121,7 @@ pub(crate) fn failure(text: &str) -> Params {
 pub(crate) fn tool_result(output: Output, revision: Revision) -> ToolResult {
     match output {
         Output::Nothing => plain("[]", None),
-        Output::Text(text) => plain(&format!("[{}]", text_block(&text)), None),
+        Output::Text(text) => plain(&format!("[{{\"type\":\"text\",\"text\":{text}}}]"), None),
         Output::Value(text) => {
             if let Some(result) = as_result(&text, revision) {
                 return result;
@@ -293,7 +294,7 @@ mod tests {
         let session = Revision::V2025_11_25;
         assert_eq!(result(Output::Nothing, session), (r#"{"content":[]}"#.to_owned(), None));
         assert_eq!(
-            result(Output::Text("a\"b".to_owned()), session).0,
+            result(Output::Text(json::quote("a\"b")), session).0,
             r#"{"content":[{"type":"text","text":"a\"b"}]}"#
         );
         assert_eq!(

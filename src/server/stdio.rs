@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
+use futures_util::future::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Answer, Fault};
 use super::connection::{Connection, Identity, Outbox, Weight};
-use super::dispatch::Accepted;
+use super::dispatch::{Accepted, Pending};
 use super::lifecycle::Server;
 use super::slots::Slots;
 use crate::guard::server_limits::ServerLimits;
@@ -55,7 +56,7 @@ pub(crate) async fn serve(
         limits,
         connection,
         outlet: Arc::clone(&outlet),
-        running: JoinSet::new(),
+        running: FuturesUnordered::new(),
     };
     let mut lines = Lines::new(service.limits.max_body_bytes);
     loop {
@@ -77,7 +78,7 @@ pub(crate) async fn serve(
                     service.take(line);
                 }
             }
-            Some(_) = service.running.join_next() => {}
+            Some(answer) = service.running.next() => service.answer(answer),
             () = outlet.until_broken() => break,
             () = stop.cancelled() => break,
         }
@@ -90,8 +91,9 @@ struct Service {
     limits: ServerLimits,
     connection: Arc<Connection>,
     outlet: Arc<Outlet>,
-    /// What is under way: aborted with the service.
-    running: JoinSet<()>,
+    /// What is under way, given up with the service. All of it belongs to one task: answers that the program gives together
+    /// wake it once, and no other thread.
+    running: FuturesUnordered<Pending>,
 }
 
 impl Service {
@@ -112,14 +114,18 @@ impl Service {
         match self.server.accept(&self.connection, &self.limits, &text) {
             Accepted::Nothing => {}
             Accepted::Now(answer) => self.outlet.push(&answer.text),
-            Accepted::Later(pending) => {
-                let outlet = Arc::clone(&self.outlet);
-                self.running.spawn(async move {
-                    if let Some(answer) = pending.await {
-                        outlet.push(&answer.text);
-                    }
-                });
+            Accepted::Later(pending) => self.running.push(pending),
+        }
+    }
+
+    /// Writes an answer, and all others that are there.
+    fn answer(&mut self, first: Option<Answer>) {
+        let mut next = Some(first);
+        while let Some(answer) = next {
+            if let Some(answer) = answer {
+                self.outlet.push(&answer.text);
             }
+            next = self.running.next().now_or_never().flatten();
         }
     }
 
@@ -128,9 +134,14 @@ impl Service {
     }
 
     async fn end(mut self) {
-        self.server.stop(&self.limits).await;
-        // Whatever was given up answers at once.
-        while self.running.join_next().await.is_some() {}
+        let (server, limits) = (Arc::clone(&self.server), self.limits.clone());
+        let finishing = async {
+            // Whatever was given up answers at once.
+            while let Some(answer) = self.running.next().await {
+                self.answer(answer);
+            }
+        };
+        tokio::join!(server.stop(&limits), finishing);
         self.server.disconnect(&self.connection, Abort::Stopped);
         let clock = self.server.clock();
         let patience = async {

@@ -164,7 +164,7 @@ fn the_request_target_finds_an_id_that_is_not_looked_at() {
     fn forgives_ids(text: &str, max_depth: usize) -> Result<Incoming<'_>, Refusal<'_>> {
         match (crate::protocol::request::read(text, max_depth), Message::parse(text)) {
             (Err(_), Ok(Message::Request { id, method, params })) => {
-                Ok(Incoming::Request(Request { id, method, params }))
+                Ok(Incoming::Request(Request::new(id, method, params)))
             }
             (read, _) => read,
         }

@@ -252,7 +252,8 @@ impl<S: Service> Connection<S> {
             let service = Arc::clone(&self.service);
             let peer = self.peer.clone();
             let switched = &switched;
-            async move {
+            // Let go of with its request: a connection keeps the room for what it was given here.
+            Box::pin(async move {
                 let mut response = service.respond(request, peer).await;
                 if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                     let afterwards = response.extensions_mut().remove::<Afterwards>();
@@ -260,7 +261,7 @@ impl<S: Service> Connection<S> {
                     *switched.lock().unwrap_or_else(PoisonError::into_inner) = work;
                 }
                 Ok::<_, Infallible>(response)
-            }
+            })
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -4,6 +4,7 @@
 //! absence: `params` of `null`, and an `error` of `null` beside a `result`. No method is known by name.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fmt;
 
 use serde::Deserializer as _;
@@ -11,6 +12,7 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::codes::{self, WireError};
+use super::envelope::Meta;
 use super::message::Id;
 use crate::json::{self, Object};
 use crate::limits;
@@ -40,6 +42,23 @@ pub(crate) struct Request<'a> {
     pub(crate) method: Cow<'a, str>,
     /// An object.
     pub(crate) params: Option<&'a RawValue>,
+    meta: OnceCell<Meta<'a>>,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn new(id: Id<'a>, method: Cow<'a, str>, params: Option<&'a RawValue>) -> Self {
+        Self {
+            id,
+            method,
+            params,
+            meta: OnceCell::new(),
+        }
+    }
+
+    /// What it says of itself.
+    pub(crate) fn meta(&self) -> &Meta<'a> {
+        self.meta.get_or_init(|| Meta::of(self.params))
+    }
 }
 
 /// Why a text is no message that a server takes.
@@ -133,7 +152,7 @@ fn read_message<'a>(object: &Object<'a>) -> Result<Incoming<'a>, Refusal<'a>> {
         });
     }
     Ok(match id {
-        Some(id) => Incoming::Request(Request { id, method, params }),
+        Some(id) => Incoming::Request(Request::new(id, method, params)),
         None => Incoming::Notification { method, params },
     })
 }

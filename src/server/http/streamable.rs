@@ -90,7 +90,7 @@ impl Site {
     /// Whether a message is read by the rules of the stateless era.
     fn is_stateless(&self, headers: &HeaderMap, incoming: &Incoming<'_>) -> bool {
         if let Incoming::Request(request) = incoming
-            && envelope::is_stateless(request.params)
+            && request.meta().is_stateless()
         {
             return true;
         }
@@ -114,11 +114,11 @@ impl Site {
                 return refuse(StatusCode::BAD_REQUEST, "a batch is not taken in this protocol version");
             }
         };
-        if !envelope::is_stateless(request.params) {
+        if !request.meta().is_stateless() {
             let error = if request.method == "initialize" {
                 envelope::unsupported(&self.server().options().revisions, "")
             } else {
-                match envelope::version(request.params) {
+                match request.meta().version() {
                     Err(error) => error,
                     Ok(_) => WireError::invalid_params("`_meta` is incomplete"),
                 }

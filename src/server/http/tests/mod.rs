@@ -20,7 +20,7 @@ use super::options::SiteOptions;
 use super::site::Site;
 use crate::host::Clock;
 use crate::host::server::{Abort, Application, Job, JobKind, Performed};
-use crate::json::Object;
+use crate::json::{self, Object};
 use crate::protocol::request_state::Secret;
 use crate::server::lifecycle::{Offer, Server};
 use crate::server::options::Options;
@@ -49,8 +49,8 @@ fn routine(job: &Job) -> Option<Performed> {
         (JobKind::ListTools, _) => value(TOOLS.to_owned(), true),
         (JobKind::ListPrompts | JobKind::ListResources, _) => value("[]".to_owned(), true),
         (JobKind::Call, "hold") => None,
-        (JobKind::Call, "big") => Some(Performed::Text("x".repeat(BIG))),
-        (JobKind::Call, _) => Some(Performed::Text(job.text.clone())),
+        (JobKind::Call, "big") => Some(Performed::Text(json::quote(&"x".repeat(BIG)))),
+        (JobKind::Call, _) => Some(Performed::Text(json::quote(&job.text))),
         (JobKind::Visible, _) => value("true".to_owned(), false),
         (JobKind::Identify, _) => {
             let headers = Object::parse(&job.text).and_then(|asked| asked.object("headers"));
@@ -174,7 +174,7 @@ impl Stage {
     }
 
     pub(crate) fn settle(&self, job: &Job, text: &str) {
-        self.server.settle(job.id, Performed::Text(text.to_owned()));
+        self.server.settle(job.id, Performed::Text(json::quote(text)));
     }
 
     pub(crate) fn advance(&self, millis: u64) {
