@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use serde_json::value::RawValue;
 
 use super::fingerprint::Fingerprint;
+use super::snapshot::PersistedTool;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{self, Object};
@@ -212,6 +213,19 @@ impl Listing {
         let message = format!("MCP server {}: {message}", json::quote(&self.origin));
         self.diagnostics
             .push(Diagnostic::new(rule, self.origin.clone(), message));
+    }
+}
+
+/// As it was listed last.
+impl From<PersistedTool> for ListedTool {
+    fn from(kept: PersistedTool) -> Self {
+        Self {
+            name: kept.name,
+            description: kept.description,
+            input_schema: kept.input_schema,
+            output_schema: None,
+            fingerprint: OnceLock::new(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which configured servers are woken, and from which rows.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use url::Url;
 
@@ -13,7 +14,7 @@ use crate::json;
 /// woken is told.
 pub(super) fn choose(
     servers: Vec<(ServerConfig, String)>,
-    rows: &[PersistedServer],
+    rows: &[Arc<PersistedServer>],
     tell: impl Fn(Diagnostic),
 ) -> Vec<(ServerConfig, String)> {
     let mut configured: HashMap<_, _> = servers.into_iter().map(|(config, name)| (name, config)).collect();
@@ -76,7 +77,7 @@ mod tests {
         });
         let rows: Vec<_> = rows
             .iter()
-            .map(|row| PersistedServer::from_json(row).unwrap())
+            .map(|row| Arc::new(PersistedServer::from_json(row).unwrap()))
             .collect();
         let told = RefCell::new(Vec::new());
         let tell = |diagnostic: Diagnostic| {

@@ -35,7 +35,7 @@ pub(super) fn parse(path: &str, tools: &RawValue) -> Result<Vec<Arc<ListedTool>>
             let name = json::quote_short(&tool.name);
             return Err(wrong(&format!(".name must be no other tool's; {name} is there twice")));
         }
-        let tool = stored_tools::listed(&tool).ok_or_else(|| {
+        let tool = stored_tools::listed(tool).ok_or_else(|| {
             wrong(&format!(
                 " must have a name of at most {} bytes and a schema of at most {} levels",
                 limits::MAX_LISTED_NAME_BYTES,

@@ -30,7 +30,7 @@ pub(super) fn recall(config: &mut ServerConfig, id: &str, rows: Option<Rows<'_>>
     let launch = digest(launch);
     let mut listings = rows?.listings?.iter();
     let listing = listings.find(|listing| listing.id == id && listing.launch == launch)?;
-    let tools = stored_tools::all_listed(&listing.tools)?;
+    let tools = stored_tools::all_listed(listing.tools.clone())?;
     let mark = mark(id, &launch, &tools);
     if config.given.as_ref().is_none_or(Vec::is_empty) {
         config.given = Some(tools);
@@ -62,7 +62,7 @@ impl Shared {
         let row = server.row.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = row
             .as_ref()
-            .and_then(|row| stored_tools::all_listed(row.tools.as_deref()?));
+            .and_then(|row| stored_tools::all_listed(row.tools.clone()?));
         if let Some(row) = row.as_ref() {
             server.note_kept(row, stored.as_deref().unwrap_or_default());
         }

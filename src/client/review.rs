@@ -1,6 +1,8 @@
 //! What became of the tools that were trusted: for a person who has to decide whether to trust them again. Shows the old
 //! and the new definition as data, and changes nothing.
 
+use std::sync::Arc;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -19,7 +21,7 @@ use crate::store::trust;
 impl Toolset {
     /// Holds what each server lists now against its row: a JSON array with an entry for each that has a baseline and
     /// was listed. `trusted` is an object with the trusted definitions by id, as far as a store has them.
-    pub(crate) fn review(&self, rows: &[PersistedServer], trusted: &str) -> String {
+    pub(crate) fn review(&self, rows: &[Arc<PersistedServer>], trusted: &str) -> String {
         let trusted = Object::parse(trusted).unwrap_or_default();
         let mut out = String::from("[");
         for server in &self.0.servers {

@@ -22,7 +22,7 @@ use crate::store::listings::PersistedListing;
 /// What a store gave.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    pub(crate) stored: &'a [PersistedServer],
+    pub(crate) stored: &'a [Arc<PersistedServer>],
     /// Of servers that have no rows; nothing from a store that keeps none.
     pub(crate) listings: Option<&'a [PersistedListing]>,
     pub(crate) purpose: Purpose,
@@ -30,7 +30,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The row of an id; the first, where a store has several.
-    pub(super) fn of(&self, id: &str) -> Option<&'a PersistedServer> {
+    pub(super) fn of(&self, id: &str) -> Option<&'a Arc<PersistedServer>> {
         self.stored.iter().find(|row| row.id == id)
     }
 }
@@ -50,11 +50,12 @@ pub(crate) enum Purpose {
 ///
 /// # Errors
 /// `store`: what it gave is no array, or a row is none. Who leaves one out trusts its server anew.
-pub(crate) fn parse_rows(text: &str) -> Result<Vec<PersistedServer>> {
-    PersistedServer::all_from_json(text).unwrap_or_else(|| {
+pub(crate) fn parse_rows(text: &str) -> Result<Vec<Arc<PersistedServer>>> {
+    let rows = PersistedServer::all_from_json(text).unwrap_or_else(|| {
         let message = "the `list` of the connection store gave no array of rows";
         Err(Error::new(ErrorCode::Store, message))
-    })
+    })?;
+    Ok(rows.into_iter().map(Arc::new).collect())
 }
 
 /// When a row is written.

@@ -16,14 +16,13 @@ pub(super) fn persisted(tool: &ListedTool) -> PersistedTool {
 }
 
 /// A stored tool as a listed one; nothing for one that no listing would hold.
-pub(super) fn listed(tool: &PersistedTool) -> Option<ListedTool> {
+pub(super) fn listed(tool: PersistedTool) -> Option<ListedTool> {
     let schema = tool.input_schema.as_deref();
     let is_shallow = schema.is_none_or(|schema| !json::is_deeper_than(schema.get(), limits::MAX_SCHEMA_DEPTH));
-    (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES)
-        .then(|| ListedTool::new(tool.name.as_str(), tool.description.as_deref(), schema, None))
+    (is_shallow && tool.name.len() <= limits::MAX_LISTED_NAME_BYTES).then(|| tool.into())
 }
 
 /// All of them, or nothing: a listing with holes would pass the missing ones off as withdrawn.
-pub(super) fn all_listed(tools: &[PersistedTool]) -> Option<Vec<Arc<ListedTool>>> {
-    tools.iter().map(|tool| listed(tool).map(Arc::new)).collect()
+pub(super) fn all_listed(tools: Vec<PersistedTool>) -> Option<Vec<Arc<ListedTool>>> {
+    tools.into_iter().map(|tool| listed(tool).map(Arc::new)).collect()
 }

@@ -89,7 +89,7 @@ impl Toolset {
                     config,
                     projected_name,
                     state: Mutex::new(State::Connecting),
-                    listed: Mutex::new(Listed::guarded_by(row.and_then(Baseline::of_row))),
+                    listed: Mutex::new(Listed::guarded_by(row.and_then(|row| Baseline::of_row(row)))),
                     turns: watch::Sender::default(),
                     relisting: Relisting::default(),
                     row: Mutex::new(row.cloned()),

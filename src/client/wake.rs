@@ -8,12 +8,10 @@ use tokio::task::JoinSet;
 
 use super::revive::Down;
 use super::rows::Keep;
-use super::state::listed::Listed;
 use super::state::server::{Server, State};
 use super::state::shared::Shared;
 use super::stored_tools::all_listed;
 use super::toolset::Toolset;
-use crate::catalog::drift::Baseline;
 use crate::error::{Error, ErrorCode, Result};
 use crate::limits;
 
@@ -119,15 +117,17 @@ impl Shared {
     /// Takes what the row of a server says, unless the server is left alone for now.
     fn remember(&self, index: usize) {
         let awake = self.servers.get(index).filter(|server| !self.leave_asleep(server));
-        let Some((server, row)) = awake.and_then(|server| Some((server, server.take_row()?))) else {
+        let Some((server, mut row)) = awake.and_then(|server| Some((server, server.take_row()?))) else {
             return;
         };
-        let baseline = Baseline::of_row(&row);
-        let stored = row.tools.as_deref().unwrap_or_default();
+        let stored = row.tools.take().unwrap_or_default();
         let is_within_limits = stored.len() as u64 <= self.options.listing.max_tools;
         let tools = all_listed(stored).filter(|_| is_within_limits).unwrap_or_default();
         server.note_kept(&row, &tools);
-        *server.listed() = Listed::remembered(tools, baseline);
+        // The baseline of the row is there already.
+        let mut listed = server.listed();
+        listed.tools = Arc::new(tools);
+        listed.is_whole = true;
     }
 }
 

@@ -32,7 +32,7 @@ pub(in crate::client) struct Server {
     pub(in crate::client) listed: Mutex<Listed>,
     pub(in crate::client) relisting: Relisting,
     /// The row that it is woken from, until it was.
-    pub(in crate::client) row: Mutex<Option<PersistedServer>>,
+    pub(in crate::client) row: Mutex<Option<Arc<PersistedServer>>>,
     /// What the store holds of it, as far as that is known.
     pub(in crate::client) kept: Mutex<Option<RowMark>>,
     pub(in crate::client) figures: Figures,
@@ -81,7 +81,8 @@ pub(in crate::client) struct Live {
 
 impl Server {
     pub(in crate::client) fn take_row(&self) -> Option<PersistedServer> {
-        self.row.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let row = self.row.lock().unwrap_or_else(PoisonError::into_inner).take();
+        row.map(Arc::unwrap_or_clone)
     }
 
     pub(in crate::client) fn is_connecting(&self) -> bool {
