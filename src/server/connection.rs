@@ -268,7 +268,8 @@ impl Connection {
         for number in withdrawn {
             let params = Params::new().raw("requestId", &number.to_string());
             let text = message::notification("notifications/cancelled", &params);
-            self.send(None, text, Weight::Needed);
+            // A client that reads so little has not seen the question either.
+            self.send(None, text, Weight::Droppable);
         }
     }
 

@@ -229,8 +229,13 @@ impl Server {
         outbox: Box<dyn Outbox>,
     ) -> Arc<Connection> {
         let connection = self.transient(identity, is_local, slots, outbox);
-        self.state().enlist(&connection);
+        self.keep(&connection);
         connection
+    }
+
+    /// From now on a connection is known, until it is disconnected.
+    pub(crate) fn keep(&self, connection: &Arc<Connection>) {
+        self.state().enlist(connection);
     }
 
     /// A connection that leads nowhere, for what the program itself asks for.
@@ -287,6 +292,12 @@ impl Server {
 
     pub(crate) fn connections(&self) -> Vec<Arc<Connection>> {
         self.state().connections.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// How many are on the list, whether they are still there or not.
+    #[cfg(test)]
+    pub(crate) fn enlisted(&self) -> usize {
+        self.state().connections.len()
     }
 
     // The end.

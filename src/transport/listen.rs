@@ -2,6 +2,7 @@
 //! route.
 
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -23,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::patience::Patient;
 use crate::error::{Error, ErrorCode, Result};
 use crate::host::Clock;
 use crate::limits;
@@ -38,6 +40,8 @@ pub(crate) struct Port {
 pub(crate) struct Manner {
     pub(crate) max_connections: usize,
     pub(crate) header_timeout: Duration,
+    /// How long a client may take nothing of what is written to it; nothing for ever.
+    pub(crate) patience: Option<Duration>,
     /// How long connections may take to end once the port is closed.
     pub(crate) shutdown_timeout: Duration,
     pub(crate) tls: Option<TlsAcceptor>,
@@ -63,6 +67,9 @@ pub(crate) trait Service: Send + Sync + 'static {
 
     /// Somebody found no room.
     fn turned_away(&self) {}
+
+    /// Somebody took nothing of an answer for too long.
+    fn took_nothing(&self) {}
 }
 
 /// What goes on with a connection that has switched protocols: an extension of the response that says so. It counts as
@@ -263,6 +270,7 @@ impl<S: Service> Connection<S> {
                 Ok::<_, Infallible>(response)
             })
         });
+        let stream = Patient::new(stream, self.manner.patience, Arc::clone(&self.clock));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.manner.header_timeout)
@@ -273,12 +281,15 @@ impl<S: Service> Connection<S> {
             let mut connection = pin!(connection);
             let spoken = async {
                 // How a connection ends is its client's business.
-                tokio::select! {
-                    _ended = connection.as_mut() => {}
+                let ended = tokio::select! {
+                    ended = connection.as_mut() => ended,
                     () = self.stop.cancelled() => {
                         connection.as_mut().graceful_shutdown();
-                        let _ended = connection.await;
+                        connection.await
                     }
+                };
+                if ended.is_err_and(|error| is_out_of_patience(&error)) {
+                    self.service.took_nothing();
                 }
             };
             tokio::select! {
@@ -288,6 +299,11 @@ impl<S: Service> Connection<S> {
         }
         switched.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_out_of_patience(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }
 
 /// Says that there is no room, and lets the client read that.

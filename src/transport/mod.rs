@@ -8,6 +8,7 @@ pub(crate) mod listen;
 #[cfg(test)]
 pub(crate) mod memory;
 pub(crate) mod outlet;
+mod patience;
 pub(crate) mod stdio;
 
 use std::future::Future;

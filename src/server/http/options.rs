@@ -91,6 +91,7 @@ impl SiteOptions {
         Ok(Manner {
             max_connections: self.limits.max_connections,
             header_timeout: self.limits.header_timeout,
+            patience: self.limits.idle_timeout.duration(),
             shutdown_timeout: self.limits.shutdown_timeout,
             tls: tls.transpose()?,
         })

@@ -35,6 +35,29 @@ struct Open {
     kept: VecDeque<(String, Arc<Channel>)>,
 }
 
+/// Where the answers to some requests go. Dropped when they are answered or given up: their ids are free again.
+pub(crate) struct Way {
+    streams: Arc<Streams>,
+    /// Their ids, as they were sent.
+    pub(crate) requests: Vec<String>,
+    pub(crate) channel: Arc<Channel>,
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let mut open = self.streams.locked();
+        for request in &self.requests {
+            let is_its_own = open
+                .requests
+                .get(request)
+                .is_some_and(|other| Arc::ptr_eq(other, &self.channel));
+            if is_its_own {
+                open.requests.remove(request);
+            }
+        }
+    }
+}
+
 /// The name of the stream that answers nothing.
 const STANDALONE: &str = "0";
 
@@ -90,29 +113,20 @@ impl Streams {
     }
 
     /// A stream for the answers to these requests. A request whose id is in use keeps its own: the other one is refused.
-    pub(crate) fn open(&self, requests: &[String], is_resumable: bool) -> Arc<Channel> {
+    pub(crate) fn open(self: &Arc<Self>, requests: Vec<String>, is_resumable: bool) -> Way {
         let name = is_resumable.then(|| (self.last.fetch_add(1, Ordering::Relaxed) + 1).to_string());
         let channel = Arc::new(Channel::new(name, self.capacity, &self.slow));
         let mut open = self.locked();
-        for request in requests {
+        for request in &requests {
             open.requests
                 .entry(request.clone())
                 .or_insert_with(|| Arc::clone(&channel));
         }
-        channel
-    }
-
-    /// The requests of this stream are answered.
-    pub(crate) fn close(&self, requests: &[String], channel: &Arc<Channel>) {
-        let mut open = self.locked();
-        for request in requests {
-            let is_its_own = open
-                .requests
-                .get(request)
-                .is_some_and(|other| Arc::ptr_eq(other, channel));
-            if is_its_own {
-                open.requests.remove(request);
-            }
+        drop(open);
+        Way {
+            streams: Arc::clone(self),
+            requests,
+            channel,
         }
     }
 
@@ -139,12 +153,14 @@ impl Streams {
     pub(crate) fn resume(&self, last_event_id: &str) -> Option<(Arc<Channel>, u64)> {
         let (name, number) = last_event_id.rsplit_once('-')?;
         let number = number.parse().ok()?;
-        if self.standalone.name() == Some(name) {
-            return Some((Arc::clone(&self.standalone), number));
-        }
-        let open = self.locked();
-        let (_, channel) = open.kept.iter().find(|(kept, _)| kept == name)?;
-        Some((Arc::clone(channel), number))
+        let channel = if self.standalone.name() == Some(name) {
+            Arc::clone(&self.standalone)
+        } else {
+            let open = self.locked();
+            let (_, channel) = open.kept.iter().find(|(kept, _)| kept == name)?;
+            Arc::clone(channel)
+        };
+        channel.has_told(number).then_some((channel, number))
     }
 
     /// Ends all of them.

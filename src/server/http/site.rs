@@ -321,6 +321,10 @@ impl Service for Site {
     fn turned_away(&self) {
         self.server.counters().network.full.add();
     }
+
+    fn took_nothing(&self) {
+        self.slow_readers().add();
+    }
 }
 
 /// A value of the query of a target, decoded; the first of its name.

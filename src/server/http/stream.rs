@@ -200,6 +200,11 @@ impl Channel {
         Poll::Pending
     }
 
+    /// Whether there was an event of such a number.
+    pub(crate) fn has_told(&self, number: u64) -> bool {
+        number <= self.state().last
+    }
+
     /// Whether somebody reads it.
     pub(crate) fn is_read(&self) -> bool {
         self.state().is_read

@@ -11,7 +11,7 @@ use hyper::body::Incoming as HttpBody;
 
 use super::body::{self, Takes};
 use super::reply::{HttpReply, empty, events, full, json, not_allowed, refusal};
-use super::sessions::{RequestOutbox, Session, SessionOutbox, Streams};
+use super::sessions::{RequestOutbox, Session, SessionOutbox, Streams, Way};
 use super::site::{Caller, Site};
 use super::stream::{Channel, EventStream};
 use crate::protocol::codes::{self, WireError};
@@ -176,32 +176,24 @@ impl Site {
             Err(reply) => return reply,
         };
         session.hear(self.clock().now());
-        let ids = ids(&incoming);
         let is_resumable = session
             .connection
             .session()
             .is_some_and(|session| session.revision.has_resumable_answers());
-        let channel = session.streams.open(&ids, is_resumable);
+        let way = session.streams.open(ids(&incoming), is_resumable);
         let around = Around {
             claims: None,
             auth: caller.identity.auth.as_ref(),
         };
         let accepted = self.server().take(&session.connection, self.limits(), incoming, around);
         let mut pending = match accepted {
-            Accepted::Nothing => {
-                session.streams.close(&ids, &channel);
-                return empty(StatusCode::ACCEPTED);
-            }
-            Accepted::Now(answer) if takes.json => {
-                session.streams.close(&ids, &channel);
-                return reply(Era::Session, answer);
-            }
+            Accepted::Nothing => return empty(StatusCode::ACCEPTED),
+            Accepted::Now(answer) if takes.json => return reply(Era::Session, answer),
             Accepted::Now(answer) => Box::pin(std::future::ready(Some(answer))),
             Accepted::Later(pending) => pending,
         };
-        match self.first(&mut pending, &channel, takes).await {
+        match self.first(&mut pending, &way.channel, takes).await {
             First::Answer(answer) => {
-                session.streams.close(&ids, &channel);
                 session.hear(self.clock().now());
                 match answer {
                     Some(answer) => reply(Era::Session, answer),
@@ -210,7 +202,7 @@ impl Site {
                     None => empty(StatusCode::ACCEPTED),
                 }
             }
-            First::News => events(self.answer_by_stream(&session, &channel, &caller.peer, ids, pending)),
+            First::News => events(self.answer_by_stream(&session, way, &caller.peer, pending)),
         }
     }
 
@@ -218,37 +210,32 @@ impl Site {
     fn answer_by_stream(
         self: &Arc<Self>,
         session: &Arc<Session>,
-        channel: &Arc<Channel>,
+        way: Way,
         peer: &Peer,
-        ids: Vec<String>,
         pending: Pending,
     ) -> EventStream {
+        let channel = Arc::clone(&way.channel);
         if channel.is_resumable() {
             channel.prime();
-            session.streams.keep(channel);
+            session.streams.keep(&channel);
         }
         let site = Arc::clone(self);
         let owner = Arc::clone(session);
-        let left = Arc::clone(channel);
-        self.stream(channel, None, peer)
+        self.stream(&channel, None, peer)
             .answering(pending)
             .watched(Box::new(move |pending| {
                 owner.hear(site.clock().now());
-                let Some(pending) = pending.filter(|_| left.is_resumable()) else {
-                    owner.streams.close(&ids, &left);
-                    owner.streams.forget(&left);
+                let Some(pending) = pending.filter(|_| way.channel.is_resumable()) else {
+                    owner.streams.forget(&way.channel);
                     return;
                 };
                 let tasks = site.tasks().clone();
-                tasks.spawn(async move {
-                    site.finish_alone(&owner, &left, &ids, pending).await;
-                    owner.streams.close(&ids, &left);
-                });
+                tasks.spawn(async move { site.finish_alone(&owner, way, pending).await });
             }))
     }
 
     /// Brings a request to its end whose reader is gone, for as long as a session may be idle.
-    async fn finish_alone(&self, session: &Session, channel: &Channel, ids: &[String], mut pending: Pending) {
+    async fn finish_alone(&self, session: &Session, way: Way, mut pending: Pending) {
         let limit = self.limits().idle_timeout.duration();
         let until = limit.and_then(|limit| self.clock().now().checked_add(limit));
         let patience = async {
@@ -260,16 +247,16 @@ impl Site {
         tokio::select! {
             answer = &mut pending => {
                 if let Some(answer) = answer {
-                    channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
+                    way.channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
                 }
             }
             () = patience => {
-                session.connection.give_up_those(ids, crate::host::server::Abort::Idle);
+                session.connection.give_up_those(&way.requests, crate::host::server::Abort::Idle);
                 // What is given up ends at once, and nobody waits for what it says.
                 pending.await;
             }
         }
-        channel.finish();
+        way.channel.finish();
         session.hear(self.clock().now());
     }
 
@@ -284,7 +271,8 @@ impl Site {
             self.slow_readers(),
         ));
         let slots = self.own_slots();
-        let connection = self.server().connect(
+        // Its client may go away before it is opened; until then nothing knows of it.
+        let connection = self.server().transient(
             caller.identity,
             false,
             slots,
@@ -302,10 +290,9 @@ impl Site {
             return empty(StatusCode::ACCEPTED);
         };
         if answer.fault.is_some() {
-            self.server()
-                .disconnect(&connection, crate::host::server::Abort::Closed);
             return reply(Era::Session, answer);
         }
+        self.server().keep(&connection);
         let Some(id) = self.add_session(&connection, streams) else {
             return full();
         };

@@ -1,5 +1,6 @@
 //! A port of a server with a program of the test's own behind it, spoken to in bytes over loopback.
 
+mod departures;
 mod hostile;
 mod legacy;
 mod limits;
@@ -42,7 +43,8 @@ const TOOLS: &str = r#"[{"tool":{"name":"echo","inputSchema":{"type":"object"}},
 /// How long the text of the tool `big` is.
 pub(crate) const BIG: usize = 300_000;
 
-/// Tools answer at once, but for `hold`; whoever has the header `x-tenant` is that one.
+/// Tools answer at once, but for `hold`; whoever has the header `x-tenant` is that one. The runtime of `held` is looked for
+/// without an end.
 fn routine(job: &Job) -> Option<Performed> {
     let value = |text: String, is_shared| Some(Performed::Value { text, is_shared });
     match (job.kind, job.name.as_str()) {
@@ -51,6 +53,7 @@ fn routine(job: &Job) -> Option<Performed> {
         (JobKind::Call, "hold") => None,
         (JobKind::Call, "big") => Some(Performed::Text(json::quote(&"x".repeat(BIG)))),
         (JobKind::Call, _) => Some(Performed::Text(json::quote(&job.text))),
+        (JobKind::Resolve, _) if job.caller.contains("\"held\"") => None,
         (JobKind::Visible, _) => value("true".to_owned(), false),
         (JobKind::Identify, _) => {
             let headers = Object::parse(&job.text).and_then(|asked| asked.object("headers"));
