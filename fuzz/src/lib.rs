@@ -35,6 +35,10 @@ pub fn http(data: &[u8]) {
     targets::http::run::<targets::http::Ours>(data);
 }
 
+pub fn inbound(data: &[u8]) {
+    targets::inbound::run(data, targets::inbound::ours);
+}
+
 pub fn lines(data: &[u8]) {
     targets::lines::run::<protocol::wire::lines::Lines>(data);
 }
@@ -53,6 +57,10 @@ pub fn peer(data: &[u8]) {
 
 pub fn request(data: &[u8]) {
     targets::request::run(data, protocol::request::read);
+}
+
+pub fn sealed(data: &[u8]) {
+    targets::sealed::run(data, protocol::request_state::RequestState::open);
 }
 
 pub fn sse(data: &[u8]) {

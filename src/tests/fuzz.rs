@@ -7,10 +7,12 @@ use std::path::Path;
 use ::http::{HeaderMap, StatusCode};
 use proptest::prelude::*;
 
+use crate::guard::origin::Verdict as Inbound;
 use crate::json::comments::without_comments;
 use crate::protocol::message::Message;
 use crate::protocol::peer::{Action, Outcome, Peer};
 use crate::protocol::request::{Incoming, Refusal, Request};
+use crate::protocol::request_state::RequestState;
 use crate::protocol::revision::Revision;
 use crate::protocol::wire;
 use crate::protocol::wire::http::probe::{self, Next, Probed};
@@ -21,13 +23,14 @@ use crate::protocol::wire::sse::{SseDecoder, SseItem};
 #[path = "../../fuzz/src/targets/mod.rs"]
 mod targets;
 
-use targets::{canonical, comments, http, lines, message, param_header, peer, request, sse};
+use targets::{canonical, comments, http, inbound, lines, message, param_header, peer, request, sealed, sse};
 
 #[test]
 fn the_seeds_pass() {
     each_seed("canonical", |data| canonical::run(data, canonical::ours));
     each_seed("comments", |data| comments::run(data, without_comments));
     each_seed("http", http::run::<http::Ours>);
+    each_seed("inbound", |data| inbound::run(data, inbound::ours));
     each_seed("lines", lines::run::<Lines>);
     each_seed("message", |data| message::run(data, message::render));
     each_seed("param_header", |data| {
@@ -35,6 +38,7 @@ fn the_seeds_pass() {
     });
     each_seed("peer", peer::run::<Peer<u64>>);
     each_seed("request", |data| request::run(data, crate::protocol::request::read));
+    each_seed("sealed", |data| sealed::run(data, RequestState::open));
     each_seed("sse", sse::run::<SseDecoder>);
 }
 
@@ -121,6 +125,23 @@ fn the_canonical_target_finds_a_repeated_member_that_is_kept() {
         Some(text.replace([' ', '\n', '\t'], ""))
     };
     assert!(finds("canonical", |data| canonical::run(data, white_space_alone)));
+}
+
+#[test]
+fn the_inbound_target_finds_a_name_that_only_begins_well() {
+    let by_its_beginning: inbound::Judge = |listed, hosts, authority| {
+        let verdict = inbound::ours(listed, hosts, authority)?;
+        let begins = |host: &&[u8]| listed.iter().any(|entry| host.starts_with(entry.as_bytes()));
+        let is_let_in = verdict == Inbound::Refused && hosts.iter().all(begins);
+        Some(if is_let_in { Inbound::Allowed } else { verdict })
+    };
+    assert!(finds("inbound", |data| inbound::run(data, by_its_beginning)));
+}
+
+#[test]
+fn the_sealed_target_finds_a_state_that_never_ends() {
+    let for_ever: sealed::Open = |text, secret, origin, _| RequestState::open(text, secret, origin, 0);
+    assert!(finds("sealed", |data| sealed::run(data, for_ever)));
 }
 
 #[test]

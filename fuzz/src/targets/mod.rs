@@ -4,11 +4,13 @@
 pub(crate) mod canonical;
 pub(crate) mod comments;
 pub(crate) mod http;
+pub(crate) mod inbound;
 pub(crate) mod lines;
 pub(crate) mod message;
 pub(crate) mod param_header;
 pub(crate) mod peer;
 pub(crate) mod request;
+pub(crate) mod sealed;
 pub(crate) mod sse;
 
 /// A stream in pieces of 1 to `longest` bytes, from a generator that gives the same sizes each time; for the seed 0 all
