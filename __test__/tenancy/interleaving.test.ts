@@ -28,13 +28,13 @@ interface Shelf {
   readonly numbers: readonly number[];
 }
 
-/** Which shelf each tenant reaches, at one time; those who reach none are not in it. */
-type State = ReadonlyMap<string, Shelf>;
+/** Whose runtime each tenant reaches, at one time; those who reach none are not in it. */
+type State = ReadonlyMap<string, Owned>;
 
-/** A runtime, and what it has now. */
+/** A runtime, and what it had, each with the number of the state from which on; the last one counts now. */
 interface Owned {
   readonly runtime: RuntimeLike;
-  shelf: Shelf;
+  readonly shelves: { readonly from: number; readonly shelf: Shelf }[];
 }
 
 const toolOf = (tenant: string, number: number): string => `${tenant}-tool-${number}`;
@@ -71,11 +71,6 @@ class World {
     for (const tenant of TENANTS) this.renew(tenant);
   }
 
-  /** The state now. */
-  get state(): State {
-    return this.states.at(-1) ?? new Map();
-  }
-
   /** A new runtime for a tenant, with other things. */
   renew(tenant: string): void {
     const shelf = { tenant, numbers: this.#numbers() };
@@ -88,7 +83,7 @@ class World {
           })),
       },
     };
-    const owned = { runtime, shelf };
+    const owned = { runtime, shelves: [{ from: this.states.length, shelf }] };
     this.#owned.set(runtime, owned);
     this.#current.set(tenant, owned);
     this.#register(`session of ${tenant}`, tenant, owned);
@@ -115,7 +110,7 @@ class World {
   change(tenant: string): void {
     const owned = this.#current.get(tenant);
     if (owned === undefined) return;
-    owned.shelf = { tenant, numbers: this.#numbers() };
+    owned.shelves.push({ from: this.states.length, shelf: { tenant, numbers: this.#numbers() } });
     this.server.invalidateToolCache(owned.runtime);
     this.#changed();
   }
@@ -125,6 +120,19 @@ class World {
     return this.states.slice(index);
   }
 
+  /**
+   * What a tenant may be shown that asked in a state: the shelves of the runtimes that it reached since, as they were
+   * since. One that was routed to a runtime is shown what that has, even when it is nobody's any more.
+   */
+  shown(tenant: string, index: number): (Shelf | undefined)[] {
+    const reached = new Set(this.since(index).map((state) => state.get(tenant)));
+    return [...reached].flatMap((owned) => {
+      if (owned === undefined) return [undefined];
+      const first = owned.shelves.findLastIndex(({ from }) => from <= index);
+      return owned.shelves.slice(Math.max(0, first)).map(({ shelf }) => shelf);
+    });
+  }
+
   #register(session: string, tenant: string, owned: Owned): void {
     this.server.registerSession(session, owned.runtime, { tenantId: tenant });
     this.#registered.set(session, { tenant, owned });
@@ -132,11 +140,11 @@ class World {
   }
 
   #changed(): void {
-    const reached = new Map<string, Shelf>();
+    const reached = new Map<string, Owned>();
     for (const tenant of TENANTS) {
       const sessions = [...this.#registered.values()].filter((session) => session.tenant === tenant);
       const [only, more] = sessions;
-      if (only !== undefined && more === undefined) reached.set(tenant, only.owned.shelf);
+      if (only !== undefined && more === undefined) reached.set(tenant, only.owned);
     }
     this.states.push(reached);
   }
@@ -147,7 +155,7 @@ class World {
   }
 
   #shelfOf(runtime: RuntimeLike | undefined): Shelf {
-    const shelf = runtime && this.#owned.get(runtime)?.shelf;
+    const shelf = runtime && this.#owned.get(runtime)?.shelves.at(-1)?.shelf;
     if (shelf === undefined) throw new Error('a runtime that nobody registered');
     return shelf;
   }
@@ -442,12 +450,9 @@ class Story {
   async #ask(tenant: string, method: string, params: Record<string, unknown>, judge: Judge): Promise<void> {
     const from = this.world.states.length - 1;
     const answered = await this.#client(tenant).request(method, params);
-    const states = this.world.since(from);
     const told = toldBy(answered);
-    const allowed = states.map((state) => {
-      const shelf = state.get(tenant);
-      return shelf === undefined ? 'Unauthorized' : judge(shelf);
-    });
+    const shown = this.world.shown(tenant, from);
+    const allowed = shown.map((shelf) => (shelf === undefined ? 'Unauthorized' : judge(shelf)));
     const isAllowed = allowed.some((one) => JSON.stringify(one) === JSON.stringify(told));
     if (isAllowed) return;
     throw new Error(

@@ -52,6 +52,20 @@ export function assertName(what: string, value: unknown): asserts value is strin
   if (typeof value !== 'string' || value === '') throw new TypeError(`${what} must be a string that is not empty`);
 }
 
+/**
+ * Whether a text is one in UTF-8 as well. One with half a character in it is not: it would become the same as others that
+ * have another half there.
+ */
+export function isWholeText(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+/** Throws for what is no name of somebody: no text, an empty one, or one with half a character in it. */
+export function assertIdentity(what: string, value: unknown): asserts value is string {
+  assertName(what, value);
+  if (!isWholeText(value)) throw new TypeError(`${what} must have no half of a character (a lone surrogate) in it`);
+}
+
 /** The text of a reply; a failure is thrown as the `TypeError` that a wrong option is. */
 export function unwrapOption(reply: NativeReply): string {
   if (reply.failure != null) throw new TypeError(reply.failure.message);

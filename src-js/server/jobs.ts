@@ -86,7 +86,9 @@ export class Jobs {
       },
       this.#wire,
     );
-    this.#runs.set(id, run);
+    // One that says who is there, and never settles, must not be kept: callers come again and again.
+    const isKept = job.kind !== 'identify';
+    if (isKept) this.#runs.set(id, run);
     let done: Done;
     try {
       done = await work(this.#shop, job, run);
@@ -94,7 +96,7 @@ export class Jobs {
       done = this.thrown(nameOf(job), error);
     }
     // A later run took over, and nobody asks for this one.
-    if (!this.#runs.delete(id)) return;
+    if (isKept && !this.#runs.delete(id)) return;
     run.forgetQuestions();
     if (done.kind === 'runtime') this.#routed.set(id, Number(done.json));
     // Nobody will be routed to it.

@@ -20,7 +20,7 @@ import type {
   ServerStats,
   StartOptions,
 } from '../types/server.js';
-import { assertBag, assertName, isHost, isObject, unwrapOption } from './check.js';
+import { assertBag, assertIdentity, assertName, isHost, isObject, unwrapOption } from './check.js';
 import { readConfig } from './config.js';
 import { callInProcess } from './in-process.js';
 import { Jobs } from './jobs.js';
@@ -232,17 +232,17 @@ export class MCPServer {
   /**
    * Registers the runtime of a session, or replaces it. Its id is a credential where no tenant comes with it.
    *
-   * Throws a `TypeError` for an id or a tenant that is no text, and for a runtime that is none.
+   * Throws a `TypeError` for an id or a tenant that is no text, or half of a character in it, and for a runtime that is none.
    *
    * @example
    * server.registerSession(crypto.randomUUID(), acmeRuntime, { tenantId: 'acme' });
    */
   registerSession(sessionId: string, runtime: RuntimeLike, options: { tenantId?: string } = {}): void {
-    assertName('the id of a session', sessionId);
+    assertIdentity('the id of a session', sessionId);
     if (!isHost(runtime)) throw new TypeError('the runtime of a session must be an object');
     assertBag('the options of a session', options, ['tenantId']);
     const { tenantId } = options;
-    if (tenantId !== undefined) assertName('tenantId', tenantId);
+    if (tenantId !== undefined) assertIdentity('tenantId', tenantId);
     const number = this.#runtimes.hold(runtime);
     this.#letGo(this.#sessions.get(sessionId));
     this.#sessions.set(sessionId, { sessionId, runtime, ...(tenantId === undefined ? {} : { tenantId }) });

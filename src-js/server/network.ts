@@ -10,7 +10,7 @@ import type {
   WebSocketTransportOptions,
 } from '../types/server.js';
 import { Authenticator } from './auth.js';
-import { type Bag, assertType, isObject, unwrapOption } from './check.js';
+import { type Bag, assertType, isObject, isWholeText, unwrapOption } from './check.js';
 import { native } from '../native.js';
 import { BEGIN, END, IDENTIFY, PULL, type Port, RUNS, type Runnable, WRITE, spell } from './transports.js';
 
@@ -150,16 +150,21 @@ class NetworkTransport implements Runnable {
     }
     if (this.#tenant !== undefined) {
       const tenantId = await extract('tenantIdExtractor', this.#tenant, request, warn);
-      if (typeof tenantId !== 'string' || tenantId === '') return { refused: 'identity' };
+      if (!isId(tenantId)) return { refused: 'identity' };
       identified.tenantId = tenantId;
     }
     if (this.#session !== undefined) {
       const sessionId = await extract('sessionIdExtractor', this.#session, request, warn);
       // What is no id is the id of no session.
-      if (sessionId != null) identified.sessionId = typeof sessionId === 'string' ? sessionId : '';
+      if (sessionId != null) identified.sessionId = isId(sessionId) ? sessionId : '';
     }
     return identified;
   }
+}
+
+/** Half a character would make it the id of somebody else. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && isWholeText(value);
 }
 
 /** What an extractor gives; one that throws gives what can be no id. */

@@ -20,8 +20,8 @@ pub(crate) struct Jobs {
 struct Running {
     answer: Option<oneshot::Sender<Performed>>,
     exchange: Arc<Exchange>,
-    /// Held, not read.
-    _slot: Option<Slot>,
+    /// Held until the program is done.
+    slot: Option<Slot>,
 }
 
 /// A runtime that the program named for one request, and keeps for it. It is let go with the request.
@@ -85,7 +85,7 @@ impl Jobs {
             Running {
                 answer: Some(answer),
                 exchange: Arc::clone(exchange),
-                _slot: slot.map(Arc::clone),
+                slot: slot.map(Arc::clone),
             },
         );
         let mut performing = Performing {
@@ -142,8 +142,10 @@ impl Jobs {
     fn give_up(&self, id: JobId, reason: Abort) {
         {
             let mut running = self.running();
-            if reason == Abort::Asked {
-                // This run never comes to its end, so that its slot is free.
+            let holds_slot = running.get(&id).is_some_and(|running| running.slot.is_some());
+            if reason == Abort::Asked || !holds_slot {
+                // A run that asked never comes to its end, so that its slot is free. What has none is not kept either: who
+                // asks in vain, again and again, would fill the table.
                 running.remove(&id);
             } else if let Some(running) = running.get_mut(&id) {
                 running.answer = None;

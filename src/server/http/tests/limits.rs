@@ -391,6 +391,8 @@ async fn who_is_not_identified_in_time_is_nobody() {
     let reply = peer.response().await;
     assert_eq!((reply.status, reply.body.as_str()), (401, ""));
     stage.abandoned(&job).await;
+    // It took no place that is anybody's, and leaves nothing.
+    assert_eq!(stage.server.jobs().len(), 0);
     stage.stopped().await;
 }
 
