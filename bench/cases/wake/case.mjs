@@ -1,6 +1,6 @@
 // From stored rows to a map of tools that can be used, in a process that has done nothing yet and with servers that never
-// answer; beside it a cold start of the same servers, which do. 1 and 10 servers of 100 tools, without and with 20 ms that
-// each request takes on the way.
+// answer; beside it a cold start of the same servers, which do. 1 and 10 servers of 100 tools, without and with 20 and
+// 50 ms that each request takes on the way.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,6 +39,7 @@ export const benchCase = {
     variant(10, 0),
     variant(1, 20, [{ below: 10 }, { atLeast: 20 }]),
     variant(10, 20, [{ below: 10 }, { atLeast: 20 }]),
+    variant(10, 50, [{ below: 10 }, { atLeast: 20 }]),
   ],
 
   async prepare({ log }) {

@@ -22,7 +22,12 @@ pub(in crate::client) fn mark<'a>(
     for text in [row.id.as_str(), row.name.as_str(), row.kind.name(), row.url()] {
         part(text);
     }
-    part(&baseline.map_or_else(String::new, Fingerprints::encode));
+    // Nothing for no baseline, which is another thing than an empty one.
+    part(&baseline.map_or_else(String::new, |baseline| baseline.iter().count().to_string()));
+    for (name, digest) in baseline.into_iter().flat_map(Fingerprints::iter) {
+        part(name);
+        part(digest);
+    }
     for (name, digest) in tools {
         part(name);
         part(digest);

@@ -90,12 +90,13 @@ struct OpenObject {
 impl Index {
     fn of(text: &str, order: Order) -> Option<Self> {
         let bytes = text.as_bytes();
+        let usual = (bytes.len() / USUAL_MEMBER_BYTES).min(USUAL);
         let mut index = Self {
-            objects: Vec::with_capacity(USUAL),
-            members: Vec::with_capacity(USUAL),
+            objects: Vec::with_capacity(usual),
+            members: Vec::with_capacity(usual),
         };
-        let mut waiting: Vec<Member> = Vec::with_capacity(USUAL);
-        let mut open: Vec<Open> = Vec::with_capacity(USUAL);
+        let mut waiting: Vec<Member> = Vec::with_capacity(usual);
+        let mut open: Vec<Open> = Vec::with_capacity(USUAL_DEPTH);
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             match byte {
@@ -360,8 +361,11 @@ fn write_number(text: &str, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// For how many members and objects there is room at first.
+/// For how many members and objects there is room at first, where the text is long enough to have them.
 const USUAL: usize = 64;
+/// How much text there is in a schema for each member.
+const USUAL_MEMBER_BYTES: usize = 20;
+const USUAL_DEPTH: usize = 8;
 /// How many digits every double keeps.
 const EXACT_DIGITS: usize = 15;
 
