@@ -26,23 +26,27 @@ async function serving(tenants: string[], transport: MCPTransport): Promise<MCPS
   return server;
 }
 
-it.each([2, 3, 4])('%i tenants, over HTTP+SSE and both eras of Streamable HTTP', { timeout: 60_000 }, async (count) => {
-  const tenants = ['acme', 'globex', 'initech', 'hooli'].slice(0, count);
-  const server = await serving(tenants, createSSETransport({ ...options, streamableHttp: true }));
-  const before = server.listSessions();
-  const report = await assertTenantIsolation(server, tested(tenants));
-  expect(report).toEqual({
-    transports: ['streamable-http', 'streamable-http-stateless', 'sse', 'in-process'],
-    requests: expect.any(Number) as number,
-    skipped: [],
-  });
-  expect(report.requests).toBeGreaterThan(100 * count);
-  expect(server.listSessions()).toEqual(before);
-});
+it.each([2, 3, 4])(
+  '%i tenants, over HTTP+SSE and both eras of Streamable HTTP',
+  { timeout: 180_000 },
+  async (count) => {
+    const tenants = ['acme', 'globex', 'initech', 'hooli'].slice(0, count);
+    const server = await serving(tenants, createSSETransport({ ...options, streamableHttp: true }));
+    const before = server.listSessions();
+    const report = await assertTenantIsolation(server, tested(tenants), { timeoutMs: 170_000 });
+    expect(report).toEqual({
+      transports: ['streamable-http', 'streamable-http-stateless', 'sse', 'in-process'],
+      requests: expect.any(Number) as number,
+      skipped: [],
+    });
+    expect(report.requests).toBeGreaterThan(100 * count);
+    expect(server.listSessions()).toEqual(before);
+  },
+);
 
-it.each([2, 4])('%i tenants, over WebSocket', { timeout: 60_000 }, async (count) => {
+it.each([2, 4])('%i tenants, over WebSocket', { timeout: 180_000 }, async (count) => {
   const tenants = ['acme', 'globex', 'initech', 'hooli'].slice(0, count);
   const server = await serving(tenants, createWebSocketTransport(options));
-  const report = await assertTenantIsolation(server, tested(tenants));
+  const report = await assertTenantIsolation(server, tested(tenants), { timeoutMs: 170_000 });
   expect(report).toMatchObject({ transports: ['websocket', 'in-process'], skipped: [] });
 });

@@ -74,7 +74,7 @@ it('of servers: what is no place, and what has no port', async () => {
   await expect(assertTenantIsolation(server, tenants)).rejects.toThrow(/must have started on a port/);
 });
 
-it('a server that is not there, and one that refuses everybody, are unavailable', async () => {
+it('a server that is not there, and one that refuses everybody, are unavailable', { timeout: 60_000 }, async () => {
   const gone = await started();
   const { port } = gone.getTransport()!;
   await gone.stop();
@@ -96,13 +96,13 @@ it('a tenant that alone cannot connect is named', async () => {
   });
 });
 
-it('tenants that are never sent what is their own prove nothing', async () => {
+it('tenants that are never sent what is their own prove nothing', { timeout: 120_000 }, async () => {
   await expect(assertTenantIsolation(await started(), [ACME, GLOBEX])).rejects.toThrow(
     /^the tenant "acme" over streamable-http was sent none of its own markers/,
   );
 });
 
-it('ends in time, and leaves nothing connected', async () => {
+it('ends in time, and leaves nothing connected', { timeout: 60_000 }, async () => {
   const server = await started();
   server.register({
     name: 'hangs',

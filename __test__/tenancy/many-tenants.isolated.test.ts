@@ -49,7 +49,7 @@ async function settled(): Promise<{ heap: number; resident: number }> {
 
 it(
   'the memory of 100,000 tenants comes back, those among them that were served included',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     const { server, transport } = await started();
     server.registerSession('stays', runtimeOf('stays'), { tenantId: 'stays' });

@@ -18,6 +18,9 @@ export const OWN_ITEMS = 10;
 /** How many of another tenant's things of a kind are tried by each tenant. */
 export const FOREIGN_ITEMS = 10;
 
+/** How many of them each tenant tries at the same time. */
+export const FOREIGN_AT_ONCE = 4;
+
 /** Pages of one list. */
 export const MOST_PAGES = 20;
 

@@ -1,6 +1,6 @@
 // What another tenant has, asked for by name: it has to be refused in the words for what is not there.
 
-import { FOREIGN_ITEMS } from './bounds.js';
+import { FOREIGN_AT_ONCE, FOREIGN_ITEMS } from './bounds.js';
 import { type Findings, without } from './findings.js';
 import { callsOf, type Inventory, promptsOf, readsOf, textsOf } from './inventory.js';
 import type { Json, Lane, Outcome } from './lane.js';
@@ -33,7 +33,13 @@ interface Attempt {
 
 /** Asks for everything that the owner has and the prober has not. */
 export async function tryForeign(finding: Finding, prober: Prober, owner: Owner): Promise<void> {
-  await Promise.all(attempts(prober, owner).map((attempt) => compare(finding, prober, owner, attempt)));
+  const waiting = attempts(prober, owner);
+  // A few at a time: a server that is busy refuses in words of its own.
+  const work = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+      await compare(finding, prober, owner, next);
+  };
+  await Promise.all(Array.from({ length: FOREIGN_AT_ONCE }, work));
 }
 
 function attempts({ lane, inventory: known }: Prober, { tenant, inventory }: Owner): Attempt[] {
@@ -88,6 +94,9 @@ function argumentsOf(named: readonly { name: string; arguments?: Json }[], name:
   return named.find((other) => other.name === name)?.arguments ?? {};
 }
 
+/** No reply, and replies of a server that has no room. */
+const NOTHING_SAID = new Set([0, 429, 503]);
+
 const NOTHING_CAME: Outcome = { status: 0, answer: undefined, refusal: '' };
 
 async function compare(
@@ -108,10 +117,14 @@ async function compare(
   findings.add({ kind: 'existence', transport, operation, tenant: prober.id, of: owner.id, evidence });
 }
 
-/** What a refusal says, but for its name and for references to a log; nothing for a result and for silence. */
+/** What says nothing of whether something is there. */
+const HAD_NO_ROOM = /busy|timed out|too many|rate/i;
+
+/** What a refusal says, but for its name and for references to a log; nothing for a result, for silence, for no room. */
 function refused({ status, answer, refusal }: Outcome, name: string): string | undefined {
-  if (answer === undefined) return status === 0 ? undefined : without(refusal, [name]);
+  if (answer === undefined) return NOTHING_SAID.has(status) ? undefined : without(refusal, [name]);
   const { result, error } = answer;
   if (result !== undefined && result['isError'] !== true) return undefined;
+  if (error !== undefined && HAD_NO_ROOM.test(error.message)) return undefined;
   return without(JSON.stringify(result ?? error), [name]).replaceAll(/\bref [A-Z2-7]{12}\b/g, 'ref …');
 }
