@@ -215,9 +215,14 @@ impl NativeServer {
     #[napi(catch_unwind)]
     pub fn answer(&self, batch: String) {
         self.with(|server| {
-            for (job, performed) in frames::answers(&batch) {
-                server.settle(job, performed);
-            }
+            let server = Arc::clone(server);
+            // On a thread of the core, which is woken once for all of them. Woken from here, each request would cost the
+            // JavaScript thread a call into the system.
+            self.runtime.spawn(async move {
+                for (job, performed) in frames::answers(&batch) {
+                    server.settle(job, performed);
+                }
+            });
         });
     }
 

@@ -1,4 +1,4 @@
-//! What waits to be written, up to a bound: one side puts messages in and never waits, the other takes all that is there.
+//! What waits to be written, up to a bound: one side puts messages in and never waits, the other takes what is there, together.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +25,16 @@ enum End {
     Shut,
     /// Nobody reads.
     Broken,
+}
+
+impl State {
+    /// Whole lines, up to the one that passes so many bytes: answers that came together do not go out as one.
+    fn piece(&mut self, bytes: usize) -> Vec<u8> {
+        let from = bytes.saturating_sub(1).min(self.waiting.len());
+        let rest = memchr::memchr(b'\n', self.waiting.get(from..).unwrap_or_default())
+            .map_or_else(Vec::new, |end| self.waiting.split_off(from + end + 1));
+        std::mem::replace(&mut self.waiting, rest)
+    }
 }
 
 impl Outlet {
@@ -75,7 +85,8 @@ impl Outlet {
             .await;
     }
 
-    /// All that waits, once there is something; nothing when it is shut and empty. `written` has to follow.
+    /// What waits, once there is something: whole lines, and all of them unless they are more than a full one has. Nothing
+    /// when it is shut and empty. `written` has to follow.
     pub(crate) async fn take(&self) -> Option<Vec<u8>> {
         loop {
             {
@@ -85,7 +96,7 @@ impl Outlet {
                 }
                 if !state.waiting.is_empty() {
                     state.is_writing = true;
-                    return Some(std::mem::take(&mut state.waiting));
+                    return Some(state.piece(self.capacity));
                 }
                 if state.end.is_some() {
                     return None;
@@ -151,6 +162,21 @@ mod tests {
         assert_eq!(outlet.take().await.unwrap(), b"ab\nc\n");
         outlet.written();
         roomy.await;
+    }
+
+    #[tokio::test]
+    async fn what_is_more_than_a_full_one_comes_out_in_pieces_of_whole_lines() {
+        let outlet = Outlet::new(4);
+        for line in ["a", "b", "cdefgh", "i", "j", "k"] {
+            outlet.push(line);
+        }
+        for piece in ["a\nb\n", "cdefgh\n", "i\nj\n", "k\n"] {
+            assert_eq!(outlet.take().await.unwrap(), piece.as_bytes());
+            outlet.written();
+        }
+        let nothing = outlet.take();
+        assert!(futures_util::poll!(Box::pin(nothing)).is_pending());
+        outlet.finish().await;
     }
 
     #[tokio::test]
