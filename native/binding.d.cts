@@ -56,6 +56,8 @@ export declare class NativeServer {
   answer(batch: string): void
   /** What the job holds that was to read a resource. */
   answerContents(job: number, contents: Array<NativeContent>): void
+  /** A turn of the event loop is over in which jobs came: the next ones may come, where tenants take turns. */
+  turned(): void
   /** How far a job has come. */
   progress(job: number, done: number, total?: number | undefined | null, message?: string | undefined | null): void
   /** A log message of a job; `data` is JSON text. */

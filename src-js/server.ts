@@ -77,6 +77,8 @@ export type {
   StartOptions,
   StdioTransportOptions,
   StreamableHttpTransportOptions,
+  TenantLimits,
+  TenantStats,
   ToolLike,
   ToolLikeContext,
   TransportAuth,

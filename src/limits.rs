@@ -318,6 +318,17 @@ pub(crate) const WEBSOCKET_CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// How many callers without a session are told apart before those who are gone are forgotten.
 pub(crate) const MAX_KEPT_SHARES: usize = 10_000;
 
+// Server: tenants, where they have limits.
+
+/// How many requests of all tenants may wait for others of their tenant to end.
+pub(crate) const MAX_WAITING_FOR_THEIR_TENANT: usize = 16_384;
+/// After how long a tenant may try again that is refused for what it has under way: nobody knows when that ends.
+pub(crate) const TENANT_RETRY: Duration = Duration::from_secs(1);
+/// How many jobs the program is handed in one turn of its event loop, each tenant's next one after the other's.
+pub(crate) const JOBS_PER_TURN: usize = 32;
+/// How many tenants are told of in the figures of a server: those who take the most.
+pub(crate) const MAX_TOLD_TENANTS: usize = 1_000;
+
 // Server: authorization.
 
 /// The longest token that is looked at; real ones have 1 to 4 KiB.

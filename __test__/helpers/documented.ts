@@ -111,6 +111,7 @@ export const serverOptions: string[] = Object.keys({
   cacheScope: true,
   protocolVersions: true,
   requestStateSecret: true,
+  tenantLimits: true,
   logger: true,
 } satisfies Record<keyof MCPServerConfig, true>);
 

@@ -26,6 +26,7 @@ describe('README.md', () => {
       'readme-network',
       'readme-auth',
       'readme-isolation',
+      'readme-tenant-limits',
     ]
       .map((name) => read(`../types/${name}.test-d.ts`))
       .join('\n');

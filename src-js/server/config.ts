@@ -29,6 +29,7 @@ const OPTIONS = Object.keys({
   cacheTtlMs: 'number',
   cacheScope: 'data',
   protocolVersions: 'data',
+  tenantLimits: 'data',
   requestStateSecret: 'bytes',
   logger: 'host',
 } satisfies Record<keyof MCPServerConfig, string>);
@@ -39,7 +40,7 @@ const NUMBERS = ['maxTools', 'pageSize', 'cacheTtlMs'] as const;
 const LISTS = ['icons', 'protocolVersions'] as const;
 
 /** What the core reads of the options. */
-const DATA = [...TEXTS, ...FLAGS, ...LISTS, 'pageSize', 'cacheTtlMs', 'cacheScope'] as const;
+const DATA = [...TEXTS, ...FLAGS, ...LISTS, 'pageSize', 'cacheTtlMs', 'cacheScope', 'tenantLimits'] as const;
 
 export interface Settings {
   readonly runtime: RuntimeLike | undefined;
@@ -50,6 +51,8 @@ export interface Settings {
   readonly maxTools: number;
   readonly logger: ServerLogger;
   readonly secret: Uint8Array | undefined;
+  /** Whether jobs come in turns, and the core has to hear when one is over. */
+  readonly takesTurns: boolean;
   /** JSON text for the core. */
   readonly data: string;
 }
@@ -73,6 +76,7 @@ export function readConfig(config: MCPServerConfig, executor: HarnessToolExecuto
     maxTools = DEFAULT_MAX_TOOLS,
     logger,
     requestStateSecret,
+    tenantLimits,
   } = config;
   assertType('resolveRuntime', resolveRuntime, 'function');
   if (runtime !== undefined && !isHost(runtime)) throw new TypeError('runtime must be an object');
@@ -83,6 +87,9 @@ export function readConfig(config: MCPServerConfig, executor: HarnessToolExecuto
   if (requestStateSecret !== undefined && !(requestStateSecret instanceof Uint8Array)) {
     throw new TypeError('requestStateSecret must be a Uint8Array');
   }
+  // Numbers alone cross as they are: what JSON leaves out would be a limit that does not hold.
+  if (tenantLimits !== undefined && !isHost(tenantLimits)) throw new TypeError('tenantLimits must be an object');
+  for (const [name, limit] of Object.entries(tenantLimits ?? {})) assertNumber(`tenantLimits.${name}`, limit);
   return {
     runtime,
     executor,
@@ -92,6 +99,7 @@ export function readConfig(config: MCPServerConfig, executor: HarnessToolExecuto
     maxTools,
     logger: loggerOf(logger),
     secret: requestStateSecret,
+    takesTurns: tenantLimits !== undefined,
     data: encodeData('the options of the server', {
       ...Object.fromEntries(DATA.map((name) => [name, given[name]])),
       hasHook: resolveRuntime !== undefined,

@@ -68,6 +68,8 @@ export class MCPServer {
   readonly #sessions = new Map<string, RegisteredSession>();
   readonly #requests = new Map<number, (done: Job) => void>();
   #lastRequest = 0;
+  /** Whether the core will hear of the end of this turn of the event loop. */
+  #isTurnTold = false;
   #state: 'idle' | 'starting' | 'started' = 'idle';
   #transport: Runnable | undefined;
   #tellEnded: (() => void) | undefined;
@@ -487,6 +489,12 @@ export class MCPServer {
 
   #deliver(batches: string[]): void {
     for (const batch of batches) for (const job of jobsOf(batch)) this.#handle(job);
+    if (!this.#settings.takesTurns || this.#isTurnTold) return;
+    this.#isTurnTold = true;
+    setImmediate(() => {
+      this.#isTurnTold = false;
+      this.#native.turned();
+    });
   }
 
   #handle(job: Job): void {

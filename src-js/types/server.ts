@@ -393,8 +393,24 @@ export interface MCPServerConfig {
   /** At least 32 bytes: signs what a 2026-07-28 client carries from one round to the next. Random by default, so that
    * processes which share their clients have to share it. */
   requestStateSecret?: Uint8Array;
+  /** How much each tenant may take of the server, over all of its connections; no limits by default. `{}` alone has tenants
+   * take turns and be told apart in `stats()`. */
+  tenantLimits?: TenantLimits;
   /** Writes to standard error by default. */
   logger?: ServerLogger;
+}
+
+/** Each a positive integer, and without a limit where it is left out. Callers without a tenant count as one. */
+export interface TenantLimits {
+  /** How many requests are worked on at once. Further ones wait for others of their tenant, and hold up nobody else's. */
+  maxConcurrentRequests?: number;
+  /** How many requests may come in a second, and at once after a pause. `ping` is none of them. */
+  maxRequestsPerSecond?: number;
+  /** How many sessions over Streamable HTTP, streams of HTTP+SSE and WebSockets may be open. */
+  maxConnections?: number;
+  /** How many bytes of params may be under way, together with answers that are not written yet. One request alone is taken
+   * whatever its size. */
+  maxBytesInFlight?: number;
 }
 
 /** The options of `register`. */
@@ -587,12 +603,14 @@ export interface ServerStats {
   sockets: number;
   sessions: number;
   /**
-   * Requests that found no slot, and messages that could not be read; on a port also: connections and sessions that found
+   * Requests that found no slot, those and connections over the limits of their tenant, and messages that could not be
+   * read; on a port also: connections and sessions that found
    * no room, bodies that were too long or came too slowly, `Host` or `Origin` that is not allowed, and callers that nobody
    * could be named for.
    */
   refused: {
     busy: number;
+    tenantLimits: number;
     malformed: number;
     full: number;
     tooLarge: number;
@@ -602,6 +620,21 @@ export interface ServerStats {
   };
   /** Of a port: what nobody used, what missed a heartbeat, and readers that did not keep up. */
   closed: { idle: number; silent: number; slowReaders: number };
+  /** Of a server with `tenantLimits`: who takes something of it now; of more than 1000, those who take the most. */
+  tenants: TenantStats[];
+}
+
+/** What one tenant takes of a server now. */
+export interface TenantStats {
+  /** Not there for what has no tenant. */
+  tenantId?: string;
+  /** Requests that are worked on, and that wait for others of their tenant. */
+  running: number;
+  queued: number;
+  connections: number;
+  bytesInFlight: number;
+  /** Requests and connections that were over its limits, since it takes something without a pause. */
+  refused: number;
 }
 
 // `McpRuntime`.

@@ -233,6 +233,12 @@ impl NativeServer {
         self.with(|server| server.settle(job.cast_unsigned(), Performed::Contents(contents)));
     }
 
+    /// A turn of the event loop is over in which jobs came: the next ones may come, where tenants take turns.
+    #[napi(catch_unwind)]
+    pub fn turned(&self) {
+        self.with(|server| server.jobs().turned());
+    }
+
     /// How far a job has come.
     #[napi(catch_unwind)]
     pub fn progress(&self, job: i64, done: f64, total: Option<f64>, message: Option<String>) {

@@ -129,7 +129,7 @@ impl ServerLimits {
     }
 }
 
-fn positive(option: &str, value: &str) -> Result<u64> {
+pub(crate) fn positive(option: &str, value: &str) -> Result<u64> {
     whole(value)
         .filter(|value| *value > 0)
         .ok_or_else(|| Error::invalid_option(format!("{option} must be a positive integer")))
@@ -159,7 +159,7 @@ fn whole(value: &str) -> Option<u64> {
 }
 
 /// On a system with smaller addresses a limit beyond them is as good as the largest one there.
-fn size(value: u64) -> usize {
+pub(crate) fn size(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 

@@ -1,6 +1,8 @@
 //! JSON-RPC's numeric error codes and the error object as it travels. The codes of `error::ErrorCode` are local and never
 //! appear on the wire.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use crate::json::{self, Object};
@@ -36,6 +38,8 @@ pub(crate) struct WireError {
     pub(crate) code: i64,
     pub(crate) message: String,
     pub(crate) data: Option<Box<RawValue>>,
+    /// When to try again, for wires that have a place of their own for it.
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl WireError {
@@ -44,6 +48,7 @@ impl WireError {
             code,
             message: message.into(),
             data: None,
+            retry_after: None,
         }
     }
 
@@ -80,6 +85,7 @@ impl WireError {
                 .unwrap_or_default()
                 .into_owned(),
             data: object.get("data").map(ToOwned::to_owned),
+            retry_after: None,
         }
     }
 

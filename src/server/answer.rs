@@ -1,9 +1,12 @@
 //! Answers on their way out, and the results that they hold.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use super::lifecycle::Server;
 use super::render;
+use super::tenants::Load;
 use crate::protocol::codes::{self, WireError};
 use crate::protocol::message::{self, Params};
 use crate::protocol::revision::{Era, Revision};
@@ -14,6 +17,8 @@ pub(crate) struct Answer {
     /// One line of text.
     pub(crate) text: String,
     pub(crate) fault: Option<Fault>,
+    /// What counts as in flight until it is written.
+    pub(crate) load: Option<Load>,
 }
 
 /// What kind of error an answer is, for wires that tell by a status.
@@ -25,6 +30,8 @@ pub(crate) enum Fault {
     Envelope,
     /// There is no such method.
     Method,
+    /// Its tenant has reached a limit; after so many seconds it may try again.
+    Limited(u64),
     Other,
 }
 
@@ -34,8 +41,9 @@ impl Answer {
             Ok(result) => Self {
                 text: message::result(id, result.as_ref()),
                 fault: None,
+                load: None,
             },
-            Err(error) => Self::refusal(Some(id), &error, Fault::of(error.code)),
+            Err(error) => Self::refusal(Some(id), &error, Fault::of(&error)),
         }
     }
 
@@ -48,13 +56,31 @@ impl Answer {
         Self {
             text,
             fault: Some(fault),
+            load: None,
         }
+    }
+
+    /// Counts as in flight, with what was asked, until it is written.
+    #[must_use]
+    pub(crate) fn carrying(mut self, load: Option<Load>) -> Self {
+        self.load = load.map(|mut load| {
+            load.grow(self.text.len());
+            load
+        });
+        self
+    }
+
+    pub(crate) fn is_limited(&self) -> bool {
+        matches!(self.fault, Some(Fault::Limited(_)))
     }
 }
 
 impl Fault {
-    fn of(code: i64) -> Self {
-        match code {
+    pub(crate) fn of(error: &WireError) -> Self {
+        if let Some(retry_after) = error.retry_after {
+            return Self::Limited(whole_seconds(retry_after));
+        }
+        match error.code {
             codes::METHOD_NOT_FOUND => Self::Method,
             codes::HEADER_MISMATCH | codes::MISSING_CLIENT_CAPABILITY | codes::UNSUPPORTED_VERSION => Self::Envelope,
             _ => Self::Other,
@@ -84,6 +110,12 @@ impl Server {
             self.options().server_info(revision)
         )
     }
+}
+
+/// Never fewer than it takes, and at least one.
+fn whole_seconds(span: Duration) -> u64 {
+    let has_more = span.subsec_nanos() > 0;
+    span.as_secs().saturating_add(u64::from(has_more)).max(1)
 }
 
 /// The time of a request ran out.

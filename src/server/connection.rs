@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::exchange::{Exchange, LogLevel};
 use super::listen::Listening;
 use super::slots::Slots;
+use super::tenants::Membership;
+use crate::guard::governor::Tenant;
 use crate::host::server::{Abort, Inquiry, RuntimeId};
 use crate::json;
 use crate::limits;
@@ -28,7 +30,7 @@ pub(crate) struct Connection {
 /// Who is behind a connection; fixed when it opens.
 #[derive(Clone, Default)]
 pub(crate) struct Identity {
-    pub(crate) tenant: Option<String>,
+    pub(crate) tenant: Tenant,
     pub(crate) session: Option<String>,
     /// JSON text of what a verifier found out.
     pub(crate) auth: Option<Arc<str>>,
@@ -64,6 +66,8 @@ struct State {
     last_asked: u64,
     /// The runtime that its last request went to.
     reached: Option<RuntimeId>,
+    /// While it is open.
+    membership: Option<Membership>,
 }
 
 /// What a handshake agreed on.
@@ -142,16 +146,27 @@ impl Connection {
     pub(crate) fn close(&self, reason: Abort) {
         // The first reason counts.
         let _is_first = self.closed.set(reason);
-        let in_flight = {
+        let (in_flight, _left) = {
             let mut state = self.state();
+            let left = state.membership.take();
             state.asked.clear();
             state.subscribed.clear();
             state.listening.clear();
-            std::mem::take(&mut state.in_flight)
+            (std::mem::take(&mut state.in_flight), left)
         };
         for exchange in in_flight.into_values() {
             exchange.give_up(reason);
         }
+    }
+
+    /// Counts as one of its tenant, until it is closed.
+    pub(crate) fn join(&self, membership: Option<Membership>) {
+        self.state().membership = membership;
+    }
+
+    /// Whether it counts as a connection of its tenant.
+    pub(crate) fn is_member(&self) -> bool {
+        self.state().membership.is_some()
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -14,7 +14,8 @@ use super::exchange::{Caller, Exchange, LogLevel, Origin};
 use super::lifecycle::{Server, UnderWay};
 use super::lists::{ListKind, Wanted};
 use super::routes::Route;
-use super::slots::Slot;
+use super::slots::{Held, Slot};
+use super::tenants::Load;
 use crate::error::{Error, ErrorCode};
 use crate::guard::server_limits::ServerLimits;
 use crate::host::server::Abort;
@@ -188,15 +189,20 @@ impl Server {
             return Accepted::Nothing;
         }
         Accepted::Later(Box::pin(async move {
-            let texts: Vec<_> = join_all(answers)
-                .await
-                .into_iter()
-                .flatten()
-                .map(|answer| answer.text)
-                .collect();
+            let mut load: Option<Load> = None;
+            let mut texts = Vec::new();
+            for answer in join_all(answers).await.into_iter().flatten() {
+                texts.push(answer.text);
+                match (&mut load, answer.load) {
+                    (Some(load), Some(other)) => load.absorb(other),
+                    (None, other) => load = other,
+                    (Some(_), None) => {}
+                }
+            }
             (!texts.is_empty()).then(|| Answer {
                 text: format!("[{}]", texts.join(",")),
                 fault: None,
+                load,
             })
         }))
     }
@@ -284,18 +290,20 @@ impl Server {
         if self.is_stopping() {
             return Err(answer::stopping(era));
         }
-        match self.route_at_hand(connection) {
-            Some(Err(error)) => Err(error),
-            Some(Ok(route)) => {
+        let route = self.route_at_hand(connection).transpose()?;
+        // Nobody who is refused anyway is counted: whoever may invent tenants would invent records of them.
+        let load = self.arrive(&connection.identity.tenant, request.params, era)?;
+        match route {
+            Some(route) => {
                 let Arrived {
                     method, origin, params, ..
                 } = &arrived;
                 if let Some(outcome) = self.at_hand(connection, *method, *params, origin.revision, &route) {
-                    return Ok(Accepted::Now(self.answer(&arrived.origin.id, outcome)));
+                    return Ok(Accepted::Now(self.answer(&arrived.origin.id, outcome).carrying(load)));
                 }
-                self.later(connection, limits, arrived, Some(route))
+                self.later(connection, limits, arrived, Some(route), load)
             }
-            None => self.later(connection, limits, arrived, None),
+            None => self.later(connection, limits, arrived, None, load),
         }
     }
 
@@ -396,6 +404,7 @@ impl Server {
         limits: &ServerLimits,
         arrived: Arrived<'_>,
         route: Option<Route>,
+        load: Option<Load>,
     ) -> Result<Accepted, WireError> {
         let limit = limits.request_timeout.duration();
         let Arrived {
@@ -421,11 +430,13 @@ impl Server {
             key,
             _under_way: self.begin(),
         };
+        // What listens is under way for as long as it likes, and carries nothing.
+        let load = load.filter(|_| method != Method::Listen);
         let params = params.map(ToOwned::to_owned);
         let server = Arc::clone(self);
         Ok(Accepted::Later(Box::pin(async move {
             let outcome = server.carry_out(&entered, method, params.as_deref(), route).await?;
-            Some(server.answer(&entered.exchange.id, outcome))
+            Some(server.answer(&entered.exchange.id, outcome).carrying(load))
         })))
     }
 
@@ -486,10 +497,19 @@ impl Server {
         params: Option<&RawValue>,
         route: Option<Route>,
     ) -> Result<String, WireError> {
-        let Ok(slot) = exchange.connection.slots.take().await else {
+        let era = exchange.revision.era();
+        let Ok(own) = exchange.connection.slots.take().await else {
             self.counters().refused_busy.add();
-            return Err(answer::busy(exchange.revision.era()));
+            return Err(answer::busy(era));
         };
+        let of_tenant = match self.tenants() {
+            None => None,
+            Some(tenants) => {
+                let place = tenants.enter(&exchange.connection.identity.tenant).await;
+                Some(place.map_err(|refused| self.refused(refused, era))?)
+            }
+        };
+        let slot = Held::new(own, of_tenant);
         let route = if let Some(route) = route {
             route
         } else {

@@ -9,12 +9,16 @@ use tokio::sync::oneshot;
 
 use super::exchange::Exchange;
 use super::slots::Slot;
+use crate::guard::turns::Turns;
 use crate::host::server::{Abort, Application, Job, JobId, JobKind, Performed, RuntimeId};
+use crate::limits;
 
 pub(crate) struct Jobs {
     application: Arc<dyn Application>,
     last: AtomicU64,
     running: Mutex<HashMap<JobId, Running>>,
+    /// Which job comes next, where tenants take turns.
+    turns: Option<Mutex<Turns<Job>>>,
 }
 
 struct Running {
@@ -57,17 +61,19 @@ impl Drop for Performing<'_> {
     fn drop(&mut self) {
         if !self.is_done {
             let reason = self.exchange.reason().unwrap_or(Abort::Closed);
-            self.jobs.give_up(self.id, reason);
+            self.jobs.give_up(self.id, reason, self.exchange);
         }
     }
 }
 
 impl Jobs {
-    pub(crate) fn new(application: Arc<dyn Application>) -> Self {
+    /// `takes_turns`: whether jobs of several tenants are handed over in turns. Then it has to be told when one is over.
+    pub(crate) fn new(application: Arc<dyn Application>, takes_turns: bool) -> Self {
         Self {
             application,
             last: AtomicU64::new(0),
             running: Mutex::default(),
+            turns: takes_turns.then(|| Mutex::new(Turns::new(limits::JOBS_PER_TURN))),
         }
     }
 
@@ -94,18 +100,29 @@ impl Jobs {
             exchange,
             is_done: false,
         };
-        self.application.perform(Job {
-            id,
-            kind: task.kind,
-            runtime: task.runtime,
-            caller: Arc::clone(&exchange.caller),
-            name: task.name.to_owned(),
-            text: task.text,
-            answers: task.answers,
-        });
+        self.hand_over(
+            Job {
+                id,
+                kind: task.kind,
+                runtime: task.runtime,
+                caller: Arc::clone(&exchange.caller),
+                name: task.name.to_owned(),
+                text: task.text,
+                answers: task.answers,
+            },
+            exchange,
+        );
         let performed = answered.await.ok();
         performing.is_done = true;
         performed
+    }
+
+    /// The program has had a turn: the next jobs are handed over.
+    pub(crate) fn turned(&self) {
+        let next = self.turns().map(|mut turns| turns.next());
+        for job in next.into_iter().flatten() {
+            self.application.perform(job);
+        }
     }
 
     /// What became of a job. One that is not known was settled before.
@@ -139,7 +156,17 @@ impl Jobs {
         self.running().len()
     }
 
-    fn give_up(&self, id: JobId, reason: Abort) {
+    fn give_up(&self, id: JobId, reason: Abort, exchange: &Exchange) {
+        let tenant = &exchange.connection.identity.tenant;
+        let waited = self
+            .turns()
+            .and_then(|mut turns| turns.remove(tenant, |job| job.id == id));
+        if waited.is_some() {
+            // The program has never heard of it.
+            let forgotten = self.running().remove(&id);
+            drop(forgotten);
+            return;
+        }
         {
             let mut running = self.running();
             let holds_slot = running.get(&id).is_some_and(|running| running.slot.is_some());
@@ -152,6 +179,23 @@ impl Jobs {
             }
         }
         self.application.abandon(id, reason);
+    }
+
+    fn hand_over(&self, job: Job, exchange: &Exchange) {
+        let tenant = &exchange.connection.identity.tenant;
+        let job = match self.turns() {
+            // Whose it is, is what it asks.
+            Some(mut turns) if job.kind != JobKind::Identify => turns.offer(tenant, job),
+            _ => Some(job),
+        };
+        if let Some(job) = job {
+            self.application.perform(job);
+        }
+    }
+
+    fn turns(&self) -> Option<MutexGuard<'_, Turns<Job>>> {
+        let turns = self.turns.as_ref()?;
+        Some(turns.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<JobId, Running>> {

@@ -16,6 +16,7 @@ use super::random;
 use super::routes::Registry;
 use super::slots::Slots;
 use super::stats::Counters;
+use super::tenants::{Membership, Tenants};
 use crate::error::{Error, Result};
 use crate::guard::server_limits::ServerLimits;
 use crate::host::server::{Abort, Application, JobId, Performed, RuntimeId};
@@ -29,6 +30,8 @@ pub(crate) struct Server {
     application: Arc<dyn Application>,
     clock: Arc<dyn Clock>,
     jobs: Jobs,
+    /// Nothing where tenants have no limits.
+    tenants: Option<Arc<Tenants>>,
     lists: Lists,
     cursors: Cursors,
     counters: Counters,
@@ -112,9 +115,12 @@ impl Server {
             id: random::id()?,
             last_connection: AtomicU64::new(0),
             cursors: Cursors::new(secret.clone()),
+            tenants: options
+                .tenant_limits
+                .map(|limits| Arc::new(Tenants::new(limits, Arc::clone(&clock)))),
+            jobs: Jobs::new(Arc::clone(&application), options.tenant_limits.is_some()),
             options,
             secret,
-            jobs: Jobs::new(Arc::clone(&application)),
             application,
             clock,
             lists: Lists::default(),
@@ -227,8 +233,10 @@ impl Server {
         is_local: bool,
         slots: Arc<Slots>,
         outbox: Box<dyn Outbox>,
+        membership: Option<Membership>,
     ) -> Arc<Connection> {
         let connection = self.transient(identity, is_local, slots, outbox);
+        connection.join(membership);
         self.keep(&connection);
         connection
     }
@@ -372,6 +380,10 @@ impl Server {
 
     pub(crate) fn secret(&self) -> &Secret {
         &self.secret
+    }
+
+    pub(crate) fn tenants(&self) -> Option<&Arc<Tenants>> {
+        self.tenants.as_ref()
     }
 
     pub(crate) fn jobs(&self) -> &Jobs {

@@ -62,6 +62,12 @@ impl Server {
         );
         let connection = &exchange.connection;
         let _told = self.enlist(connection);
+        // A stream that is open for long counts as a connection where it is not part of one that does.
+        let _counted = if connection.is_member() {
+            None
+        } else {
+            self.admit(&connection.identity.tenant, exchange.revision.era())?
+        };
         let listening = Listening { id, filter: honoured };
         if !connection.listen(key.to_owned(), listening, acknowledgement) {
             return Err(WireError::internal(format!(

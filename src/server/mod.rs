@@ -26,6 +26,7 @@ pub(crate) mod routes;
 pub(crate) mod slots;
 pub(crate) mod stats;
 pub(crate) mod stdio;
+pub(crate) mod tenants;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
+use crate::guard::tenant_limits::TenantLimits;
 use crate::json::{self, Object};
 use crate::limits;
 use crate::protocol::revision::{Era, Revision};
@@ -19,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) cache_hints: String,
     pub(crate) has_hook: bool,
     pub(crate) allows_untenanted_sessions: bool,
+    /// Nothing where tenants are not told apart by what they take.
+    pub(crate) tenant_limits: Option<TenantLimits>,
 }
 
 /// Literals of JSON.
@@ -67,6 +70,10 @@ impl Options {
             cache_hints: format!("\"ttlMs\":{ttl},\"cacheScope\":\"{scope}\""),
             has_hook: flag("hasHook"),
             allows_untenanted_sessions: flag("allowUntenantedSessions"),
+            tenant_limits: object
+                .get("tenantLimits")
+                .map(|raw| TenantLimits::parse(raw.get()))
+                .transpose()?,
         })
     }
 
@@ -181,6 +188,10 @@ mod tests {
             (r#"{"pageSize":0}"#, "pageSize"),
             (r#"{"pageSize":"3"}"#, "pageSize"),
             (r#"{"cacheTtlMs":-1}"#, "cacheTtlMs"),
+            (
+                r#"{"tenantLimits":{"maxConnections":0}}"#,
+                "tenantLimits.maxConnections",
+            ),
             (r#"{"cacheScope":"all"}"#, "cacheScope"),
             (r#"{"protocolVersions":[]}"#, "protocolVersions"),
             (r#"{"protocolVersions":["2025-11-26"]}"#, "protocolVersions"),

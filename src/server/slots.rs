@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::tenants::Place;
+
 pub(crate) struct Slots {
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -12,8 +14,24 @@ pub(crate) struct Slots {
     max_waiting: usize,
 }
 
-/// One place among those that run: whoever holds it, keeps it.
-pub(crate) type Slot = Arc<OwnedSemaphorePermit>;
+/// What a request runs on: whoever holds it, keeps it.
+pub(crate) type Slot = Arc<Held>;
+
+/// One place among those of its connection that run, and one among those of its tenant where tenants have limits. Held, not
+/// read.
+pub(crate) struct Held {
+    _own: OwnedSemaphorePermit,
+    _of_tenant: Option<Place>,
+}
+
+impl Held {
+    pub(crate) fn new(own: OwnedSemaphorePermit, of_tenant: Option<Place>) -> Slot {
+        Arc::new(Self {
+            _own: own,
+            _of_tenant: of_tenant,
+        })
+    }
+}
 
 /// Too many wait already.
 #[derive(Debug)]
@@ -39,9 +57,9 @@ impl Slots {
     }
 
     /// A slot, once there is one: first come, first served.
-    pub(crate) async fn take(&self) -> Result<Slot, Busy> {
+    pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, Busy> {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
-            return Ok(Arc::new(permit));
+            return Ok(permit);
         }
         let waits = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::AcqRel) >= self.max_waiting {
@@ -50,7 +68,7 @@ impl Slots {
         let permit = Arc::clone(&self.running).acquire_owned().await;
         drop(waits);
         // The semaphore is never closed.
-        permit.map(Arc::new).map_err(|_| Busy)
+        permit.map_err(|_| Busy)
     }
 
     pub(crate) fn running(&self) -> usize {

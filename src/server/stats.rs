@@ -14,6 +14,8 @@ pub(crate) struct Counters {
     pub(crate) cancelled: Counter,
     pub(crate) timed_out: Counter,
     pub(crate) refused_busy: Counter,
+    /// By the limits of their tenants.
+    pub(crate) refused_tenants: Counter,
     /// Messages that were no request, or none that could be read.
     pub(crate) malformed: Counter,
     pub(crate) network: NetworkCounters,
@@ -82,11 +84,17 @@ impl Server {
             queued += connection.slots.waiting();
             listening += connection.listeners();
         }
+        let tenants = self.tenants();
+        // They have a place on their connection while they wait for one of their tenant.
+        let waiting = tenants.map_or(0, |tenants| tenants.waiting());
+        let running = running.saturating_sub(waiting);
+        let queued = queued + waiting;
         let counters = self.counters();
         let number = |params: Params, key: &str, counter: &Counter| params.raw(key, &counter.get().to_string());
         let network = &counters.network;
         let refused = [
             ("busy", &counters.refused_busy),
+            ("tenantLimits", &counters.refused_tenants),
             ("malformed", &counters.malformed),
             ("full", &network.full),
             ("tooLarge", &network.too_large),
@@ -125,6 +133,10 @@ impl Server {
             .raw("timedOut", &counters.timed_out.get().to_string())
             .raw("refused", &refused.object())
             .raw("closed", &closed.object())
+            .raw(
+                "tenants",
+                &tenants.map_or_else(|| "[]".to_owned(), |tenants| tenants.figures()),
+            )
             .object()
     }
 }

@@ -14,6 +14,7 @@ use super::slots::Slots;
 use crate::guard::server_limits::ServerLimits;
 use crate::host::server::Abort;
 use crate::protocol::codes::{self, WireError};
+use crate::protocol::revision::Era;
 use crate::protocol::wire::lines::{Line, Lines};
 use crate::transport::outlet::Outlet;
 
@@ -50,7 +51,9 @@ pub(crate) async fn serve(
 ) {
     let slots = Slots::new(limits.max_concurrent_requests, limits.max_queued_requests);
     let lane = Box::new(Lane(Arc::clone(&outlet)));
-    let connection = server.connect(Identity::default(), true, Arc::new(slots), lane);
+    // There is no other way to refuse it than not to start: it counts, and is never one too many.
+    let membership = server.admit(&None, Era::Session).ok().flatten();
+    let connection = server.connect(Identity::default(), true, Arc::new(slots), lane, membership);
     let mut service = Service {
         server: Arc::clone(&server),
         limits,

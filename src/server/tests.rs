@@ -13,6 +13,7 @@ use crate::guard::server_limits::ServerLimits;
 use crate::host::Change;
 use crate::host::server::{Abort, Application, Content, ContentData, Inquiry, InquiryMethod, Job, JobKind, Performed};
 use crate::json::Object;
+use crate::limits;
 use crate::protocol::request_state::Secret;
 use crate::transport::clock::SystemClock;
 
@@ -61,7 +62,13 @@ impl Stage {
         let server = Arc::new(server);
         let sent = Sent::default();
         let slots = Slots::new(limits.max_concurrent_requests, limits.max_queued_requests);
-        let connection = server.connect(Identity::default(), is_local, Arc::new(slots), Box::new(sent.clone()));
+        let connection = server.connect(
+            Identity::default(),
+            is_local,
+            Arc::new(slots),
+            Box::new(sent.clone()),
+            None,
+        );
         Self {
             program,
             server,
@@ -182,6 +189,42 @@ async fn what_the_hook_named_is_kept_until_its_request_is_over() {
     drop(pending);
     stage.server.settle(job.id, Performed::Runtime(8));
     assert_eq!(stage.program.released.lock().unwrap().last(), Some(&job.id));
+}
+
+#[tokio::test]
+async fn where_tenants_have_limits_the_program_is_handed_jobs_in_turns() {
+    let limits = ServerLimits {
+        max_concurrent_requests: 200,
+        ..ServerLimits::default()
+    };
+    let stage = Stage::with(r#"{"tenantLimits":{}}"#, limits, true);
+    let list = stateless(0, "tools/list", "");
+    stage.ask(&list, echo).await;
+    stage.server.jobs().turned();
+    let more = limits::JOBS_PER_TURN + 10;
+    let mut calls: Vec<_> = (1..)
+        .take(more)
+        .map(|id| {
+            stage.later(&stateless(
+                id,
+                "tools/call",
+                r#""name":"echo","arguments":{"text":"a"}"#,
+            ))
+        })
+        .collect();
+    for call in &mut calls {
+        assert!(futures_util::poll!(call).is_pending());
+    }
+    let handed = || std::mem::take(&mut *stage.program.jobs.lock().unwrap());
+    assert_eq!(handed().len(), limits::JOBS_PER_TURN);
+    // Whoever gives up before its turn has asked nothing of the program.
+    drop(calls.pop());
+    assert!(stage.program.abandoned.lock().unwrap().is_empty());
+    assert_eq!(stage.server.jobs().len(), more - 1);
+    stage.server.jobs().turned();
+    assert_eq!(handed().len(), 9);
+    stage.server.jobs().turned();
+    assert!(handed().is_empty());
 }
 
 #[tokio::test]

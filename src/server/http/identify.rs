@@ -69,7 +69,7 @@ impl Site {
             return Err(refused(Lack::Token));
         }
         Ok(Identity {
-            tenant: found.string("tenantId").map(std::borrow::Cow::into_owned),
+            tenant: found.string("tenantId").as_deref().map(Arc::from),
             session: found.string("sessionId").map(std::borrow::Cow::into_owned),
             auth: found.present("auth").map(|auth| auth.get().into()),
             principal: auth.map(|auth| principal(&auth)),

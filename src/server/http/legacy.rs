@@ -7,13 +7,14 @@ use http::{Method, StatusCode, Uri};
 use hyper::body::Incoming as HttpBody;
 
 use super::body::{self, Takes};
-use super::reply::{HttpReply, empty, events, full, json, not_allowed, plain, refusal};
+use super::reply::{HttpReply, empty, events, full, json, limited, not_allowed, plain, refusal};
 use super::sessions::{StreamOutbox, Streams};
 use super::site::{Caller, Site, query};
 use super::stream::Channel;
 use crate::host::server::Abort;
 use crate::protocol::codes::{self, WireError};
 use crate::protocol::request;
+use crate::protocol::revision::Era;
 use crate::server::claims::Around;
 use crate::server::connection::Weight;
 use crate::server::dispatch::Accepted;
@@ -33,6 +34,10 @@ impl Site {
         let Some(messages) = self.options().forms.sse.as_ref().map(|paths| paths.messages.clone()) else {
             return empty(StatusCode::NOT_FOUND);
         };
+        let membership = match self.server().admit(&caller.identity.tenant, Era::Session) {
+            Ok(membership) => membership,
+            Err(error) => return limited(None, &error),
+        };
         let channel = Arc::new(Channel::new(
             None,
             self.limits().max_buffered_bytes,
@@ -43,6 +48,7 @@ impl Site {
             false,
             self.own_slots(),
             Box::new(StreamOutbox(Arc::clone(&channel))),
+            membership,
         );
         let streams = Arc::new(Streams::of(Arc::clone(&channel)));
         let Some(id) = self.add_session(&connection, streams) else {
@@ -103,11 +109,11 @@ impl Site {
         };
         match self.server().take(&session.connection, self.limits(), incoming, around) {
             Accepted::Nothing => {}
-            Accepted::Now(answer) => channel.push(Some("message"), &answer.text, Weight::Needed),
+            Accepted::Now(answer) => channel.answer(Some("message"), answer),
             Accepted::Later(pending) => {
                 self.tasks().spawn(async move {
                     if let Some(answer) = pending.await {
-                        channel.push(Some("message"), &answer.text, Weight::Needed);
+                        channel.answer(Some("message"), answer);
                     }
                 });
             }

@@ -12,6 +12,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use super::stream::EventStream;
 use crate::protocol::codes::WireError;
 use crate::server::answer::{Answer, Fault};
+use crate::server::tenants::Load;
 
 pub(crate) enum Reply {
     Text(Option<Bytes>),
@@ -54,11 +55,44 @@ pub(crate) fn empty(status: StatusCode) -> HttpReply {
 }
 
 pub(crate) fn json(status: StatusCode, text: String) -> HttpReply {
-    let mut reply = Response::new(Reply::Text(Some(Bytes::from(text))));
+    of_json(status, Bytes::from(text))
+}
+
+fn of_json(status: StatusCode, text: Bytes) -> HttpReply {
+    let mut reply = Response::new(Reply::Text(Some(text)));
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
+}
+
+/// An answer; it is in flight until its last byte is written.
+pub(crate) fn written(status: StatusCode, answer: Answer) -> HttpReply {
+    struct Written(String, #[expect(dead_code, reason = "held until it is written")] Load);
+    impl AsRef<[u8]> for Written {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+    }
+    let retry = match answer.fault {
+        Some(Fault::Limited(seconds)) => Some(seconds),
+        _ => None,
+    };
+    let bytes = match answer.load {
+        None => Bytes::from(answer.text),
+        Some(load) => Bytes::from_owner(Written(answer.text, load)),
+    };
+    let mut reply = of_json(status, bytes);
+    if let Some(seconds) = retry {
+        reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    reply
+}
+
+/// A tenant has too many of something.
+pub(crate) fn limited(id: Option<&str>, error: &WireError) -> HttpReply {
+    let answer = Answer::refusal(id, error, Fault::of(error));
+    written(StatusCode::TOO_MANY_REQUESTS, answer)
 }
 
 pub(crate) fn plain(status: StatusCode, text: &'static str) -> HttpReply {

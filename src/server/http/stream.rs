@@ -12,9 +12,11 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::{Clock, Sleep};
+use crate::server::answer::Answer;
 use crate::server::connection::Weight;
 use crate::server::dispatch::Pending;
 use crate::server::stats::Counter;
+use crate::server::tenants::Load;
 
 /// What is to be told on one stream.
 pub(crate) struct Channel {
@@ -51,6 +53,8 @@ struct Event {
     text: Bytes,
     /// Whether it is for the reader that is there, and for nobody who comes later.
     is_passing: bool,
+    /// What is in flight until somebody reads it.
+    load: Option<Load>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,6 +85,15 @@ impl Channel {
     }
 
     pub(crate) fn push(&self, event: Option<&str>, data: &str, weight: Weight) {
+        self.put(event, data, weight, None);
+    }
+
+    /// An answer: it is in flight until it is read.
+    pub(crate) fn answer(&self, event: Option<&str>, answer: Answer) {
+        self.put(event, &answer.text, Weight::Needed, answer.load);
+    }
+
+    fn put(&self, event: Option<&str>, data: &str, weight: Weight, load: Option<Load>) {
         let mut state = self.state();
         if state.end == Some(End::Done) {
             return;
@@ -101,7 +114,7 @@ impl Channel {
             }
         }
         if !(is_full && weight == Weight::Droppable) {
-            self.add(&mut state, event, data);
+            self.add(&mut state, event, data, load);
         }
         let waker = state.waker.take();
         drop(state);
@@ -126,10 +139,11 @@ impl Channel {
             number: 0,
             text,
             is_passing: true,
+            load: None,
         });
     }
 
-    fn add(&self, state: &mut State, event: Option<&str>, data: &str) {
+    fn add(&self, state: &mut State, event: Option<&str>, data: &str, load: Option<Load>) {
         state.last += 1;
         let mut text = String::with_capacity(data.len() + 32);
         if let Some(name) = &self.name {
@@ -146,6 +160,7 @@ impl Channel {
             number: state.last,
             text: Bytes::from(text),
             is_passing: false,
+            load,
         });
         // What was read is kept as long as there is room.
         while state.bytes > self.capacity && state.events.front().is_some_and(|first| first.number <= state.taken) {
@@ -180,6 +195,7 @@ impl Channel {
                 number,
                 text,
                 is_passing: true,
+                load: None,
             });
         }
         state.end = Some(End::Pause);
@@ -266,13 +282,14 @@ impl Channel {
             return Poll::Pending;
         }
         let taken = state.taken;
+        let mut bytes = Vec::with_capacity(state.unread);
         let unread = state
             .events
-            .iter()
+            .iter_mut()
             .filter(|event| event.number > taken || event.is_passing);
-        let mut bytes = Vec::with_capacity(state.unread);
         for event in unread {
             bytes.extend_from_slice(&event.text);
+            event.load = None;
         }
         state.taken = state.last;
         state.unread = 0;
@@ -345,7 +362,7 @@ impl EventStream {
         {
             self.pending = None;
             if let Some(answer) = answer {
-                self.channel.push(None, &answer.text, Weight::Needed);
+                self.channel.answer(None, answer);
             }
             self.channel.finish();
         }

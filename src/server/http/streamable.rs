@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, StatusCode};
 use hyper::body::Incoming as HttpBody;
 
 use super::body::{self, Takes};
-use super::reply::{HttpReply, empty, events, full, json, not_allowed, refusal};
+use super::reply::{HttpReply, empty, events, full, json, limited, not_allowed, refusal, written};
 use super::sessions::{RequestOutbox, Session, SessionOutbox, Streams, Way};
 use super::site::{Caller, Site};
 use super::stream::{Channel, EventStream};
@@ -147,7 +147,7 @@ impl Site {
         };
         let mut pending = match self.server().take(&connection, self.limits(), incoming, around) {
             Accepted::Nothing => return empty(StatusCode::ACCEPTED),
-            Accepted::Now(answer) if takes.json => return reply(Era::Stateless, answer),
+            Accepted::Now(answer) if takes.json || answer.is_limited() => return reply(Era::Stateless, answer),
             Accepted::Now(answer) => Box::pin(std::future::ready(Some(answer))),
             Accepted::Later(pending) => pending,
         };
@@ -188,7 +188,7 @@ impl Site {
         let accepted = self.server().take(&session.connection, self.limits(), incoming, around);
         let mut pending = match accepted {
             Accepted::Nothing => return empty(StatusCode::ACCEPTED),
-            Accepted::Now(answer) if takes.json => return reply(Era::Session, answer),
+            Accepted::Now(answer) if takes.json || answer.is_limited() => return reply(Era::Session, answer),
             Accepted::Now(answer) => Box::pin(std::future::ready(Some(answer))),
             Accepted::Later(pending) => pending,
         };
@@ -247,7 +247,7 @@ impl Site {
         tokio::select! {
             answer = &mut pending => {
                 if let Some(answer) = answer {
-                    way.channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
+                    way.channel.answer(None, answer);
                 }
             }
             () = patience => {
@@ -270,6 +270,13 @@ impl Site {
             is_resumable,
             self.slow_readers(),
         ));
+        let membership = match self.server().admit(&caller.identity.tenant, Era::Session) {
+            Ok(membership) => membership,
+            Err(error) => {
+                let ids = ids(&incoming);
+                return limited(ids.first().map(String::as_str), &error);
+            }
+        };
         let slots = self.own_slots();
         // Its client may go away before it is opened; until then nothing knows of it.
         let connection = self.server().transient(
@@ -278,6 +285,7 @@ impl Site {
             slots,
             Box::new(SessionOutbox(Arc::clone(&streams))),
         );
+        connection.join(membership);
         let accepted = self
             .server()
             .take(&connection, self.limits(), incoming, Around::default());
@@ -385,7 +393,7 @@ impl Site {
                 // What was told before must not be left out.
                 if !takes.json || (takes.events && !channel.is_drained()) {
                     if let Some(answer) = answer {
-                        channel.push(None, &answer.text, crate::server::connection::Weight::Needed);
+                        channel.answer(None, answer);
                     }
                     channel.finish();
                     // There is nothing more to wait for.
@@ -484,8 +492,9 @@ fn reply(era: Era, answer: Answer) -> HttpReply {
         (None | Some(Fault::Other), _) | (Some(Fault::Method), Era::Session) => StatusCode::OK,
         (Some(Fault::Malformed | Fault::Envelope), _) => StatusCode::BAD_REQUEST,
         (Some(Fault::Method), Era::Stateless) => StatusCode::NOT_FOUND,
+        (Some(Fault::Limited(_)), _) => StatusCode::TOO_MANY_REQUESTS,
     };
-    json(status, answer.text)
+    written(status, answer)
 }
 
 fn not_found() -> HttpReply {

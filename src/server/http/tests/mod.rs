@@ -8,6 +8,7 @@ mod peer;
 mod protected;
 mod sessions;
 mod stateless;
+mod tenants;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::server::connection::{Outbox, Weight};
+use crate::server::tenants::Load;
 
 pub(super) struct Lane {
     capacity: usize,
@@ -13,7 +14,8 @@ pub(super) struct Lane {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<String>,
+    /// Messages, and what of them counts as in flight.
+    waiting: VecDeque<(String, Option<Load>)>,
     bytes: usize,
     /// Whether more came than may wait.
     is_flooded: bool,
@@ -38,7 +40,7 @@ impl Lane {
     }
 
     /// One message is taken whatever its size when nothing is over the bound before it.
-    pub(super) fn push(&self, message: String) {
+    pub(super) fn push(&self, message: String, load: Option<Load>) {
         let waker = {
             let mut state = self.state();
             if state.is_flooded {
@@ -50,7 +52,7 @@ impl Lane {
                 state.bytes = 0;
             } else {
                 state.bytes += message.len();
-                state.waiting.push_back(message);
+                state.waiting.push_back((message, load));
             }
             state.waker.take()
         };
@@ -69,7 +71,7 @@ impl Lane {
         if state.is_flooded {
             return Poll::Ready(Taken::Flooded);
         }
-        if let Some(message) = state.waiting.pop_front() {
+        if let Some((message, _written)) = state.waiting.pop_front() {
             state.bytes -= message.len();
             if state.waiting.is_empty() {
                 // Not each idle connection keeps the room that it needed once.
@@ -100,7 +102,7 @@ pub(super) struct LaneOutbox(pub(super) Arc<Lane>);
 
 impl Outbox for LaneOutbox {
     fn send(&self, _about: Option<&str>, text: String, _weight: Weight) {
-        self.0.push(text);
+        self.0.push(text, None);
     }
 }
 
@@ -116,15 +118,15 @@ mod tests {
     fn messages_come_out_in_order_and_a_flood_drops_them_all() {
         let lane = Lane::new(3);
         assert_eq!(take(&lane), Poll::Pending);
-        lane.push("a".to_owned());
-        lane.push("bcd".to_owned());
+        lane.push("a".to_owned(), None);
+        lane.push("bcd".to_owned(), None);
         assert!(lane.is_full());
         assert_eq!(take(&lane), Poll::Ready(Taken::Message("a".to_owned())));
         assert!(!lane.is_full());
-        lane.push("e".to_owned());
-        lane.push("f".to_owned());
+        lane.push("e".to_owned(), None);
+        lane.push("f".to_owned(), None);
         assert_eq!(take(&lane), Poll::Ready(Taken::Flooded));
-        lane.push("g".to_owned());
+        lane.push("g".to_owned(), None);
         assert_eq!(take(&lane), Poll::Ready(Taken::Flooded));
         assert!(!lane.is_full());
     }

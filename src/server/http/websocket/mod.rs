@@ -22,15 +22,17 @@ pub(crate) use self::opening::Opening;
 
 use self::lane::{Lane, LaneOutbox};
 use self::socket::{Breach, End, Event, Progress, Socket};
-use super::reply::{HttpReply, full};
+use super::reply::{HttpReply, full, limited};
 use super::site::{Caller, Site};
 use crate::host::server::Abort;
 use crate::limits;
 use crate::protocol::request;
+use crate::protocol::revision::Era;
 use crate::server::answer::Answer;
 use crate::server::claims::Around;
 use crate::server::connection::{Connection, Identity};
 use crate::server::dispatch::{Accepted, Pending};
+use crate::server::tenants::Membership;
 use crate::transport::listen::Afterwards;
 
 impl Site {
@@ -42,11 +44,15 @@ impl Site {
         if self.server().is_stopping() {
             return full();
         }
+        let membership = match self.server().admit(&caller.identity.tenant, Era::Session) {
+            Ok(membership) => membership,
+            Err(error) => return limited(None, &error),
+        };
         let site = Arc::clone(self);
         reply.extensions_mut().insert(Afterwards::new(async move {
             // One that did not come about has no client either.
             if let Ok(upgraded) = upgrade.await {
-                serve(&site, TokioIo::new(upgraded), caller.identity).await;
+                serve(&site, TokioIo::new(upgraded), caller.identity, membership).await;
             }
         }));
         reply
@@ -112,11 +118,18 @@ enum Turn {
     Stop,
 }
 
-async fn serve<S: AsyncRead + AsyncWrite + Unpin>(site: &Site, io: S, identity: Identity) {
+async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    site: &Site,
+    io: S,
+    identity: Identity,
+    membership: Option<Membership>,
+) {
     let limits = site.limits();
     let waiting = Arc::new(Lane::new(limits.max_buffered_bytes));
     let outbox = Box::new(LaneOutbox(Arc::clone(&waiting)));
-    let connection = site.server().connect(identity, false, site.own_slots(), outbox);
+    let connection = site
+        .server()
+        .connect(identity, false, site.own_slots(), outbox, membership);
     let mut line = Line {
         site,
         connection,
@@ -233,7 +246,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<'_, S> {
 
     fn tell(&self, answer: Option<Answer>) {
         if let Some(answer) = answer {
-            self.lane.push(answer.text);
+            self.lane.push(answer.text, answer.load);
         }
     }
 

@@ -286,7 +286,7 @@ mod tests {
     async fn one_that_is_not_read_is_told_from_one_that_is_read_slowly() {
         let (mut socket, mut theirs, lane) = socket(16).await;
         let mut cx = Context::from_waker(Waker::noop());
-        lane.push("x".repeat(limits::WEBSOCKET_WRITE_BYTES + 1));
+        lane.push("x".repeat(limits::WEBSOCKET_WRITE_BYTES + 1), None);
         assert_eq!(socket.poll_write(&mut cx), None);
         assert!(socket.is_writing());
         let stuck = socket.progress();
@@ -300,9 +300,9 @@ mod tests {
         assert!(socket.is_writing() && socket.progress().has_written(stuck));
 
         // What waits behind the message that is being written is bounded.
-        lane.push("y".repeat(101));
+        lane.push("y".repeat(101), None);
         assert_eq!(socket.poll_write(&mut cx), None);
-        lane.push("z".to_owned());
+        lane.push("z".to_owned(), None);
         assert_eq!(socket.poll_write(&mut cx), Some(End::Slow));
     }
 }
