@@ -8,6 +8,8 @@ import { until } from './until.js';
 import type { Json } from './wire.js';
 
 const TEXT = 0x1;
+const PING = 0x9;
+const PONG = 0xa;
 
 export class RawWebSocket {
   /** The messages that came. */
@@ -15,14 +17,24 @@ export class RawWebSocket {
   isClosed = false;
   /** Of the reply to its opening; 101 where it was opened. */
   status = 0;
+  readonly #isAnswering: boolean;
   readonly #socket: Socket;
   #rest = Buffer.alloc(0);
+  #woken = (): void => {};
   #isOpen = false;
 
-  constructor(port: number) {
+  constructor(port: number, { answersPings = false } = {}) {
+    this.#isAnswering = answersPings;
     this.#socket = connect(port, '127.0.0.1');
-    this.#socket.on('data', (bytes) => this.#read(bytes)).on('close', () => (this.isClosed = true));
-    this.#socket.on('error', () => (this.isClosed = true));
+    this.#socket.on('error', () => undefined);
+    this.#socket.on('data', (bytes) => {
+      this.#read(bytes);
+      this.#woken();
+    });
+    this.#socket.on('close', () => {
+      this.isClosed = true;
+      this.#woken();
+    });
     onTestFinished(() => this.drop());
     this.#socket.write(
       [
@@ -44,6 +56,11 @@ export class RawWebSocket {
     const length = Buffer.from([0x80 | 126, payload.length >> 8, payload.length & 0xff]);
     // A mask of zeros leaves the payload as it is.
     this.#socket.write(Buffer.concat([Buffer.from([0x80 | TEXT]), length, Buffer.alloc(4), payload]));
+  }
+
+  /** Waits until something comes, or it ends. */
+  async news(): Promise<void> {
+    return new Promise((resolve) => (this.#woken = resolve));
   }
 
   /** Waits for the answer to a request. */
@@ -83,7 +100,9 @@ export class RawWebSocket {
         short === 126 ? this.#rest.readUInt16BE(2) : short === 127 ? Number(this.#rest.readBigUInt64BE(2)) : short;
       if (this.#rest.length < size + length) return;
       const payload = this.#rest.subarray(size, size + length).toString('utf8');
-      if (((this.#rest[0] ?? 0) & 0xf) === TEXT) this.messages.push(JSON.parse(payload) as Json);
+      const kind = (this.#rest[0] ?? 0) & 0xf;
+      if (kind === TEXT) this.messages.push(JSON.parse(payload) as Json);
+      if (kind === PING && this.#isAnswering) this.#socket.write(Buffer.from([0x80 | PONG, 0x80, 0, 0, 0, 0]));
       this.#rest = this.#rest.subarray(size + length);
     }
   }
