@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from './packed.js';
+import { entryPoints, root } from './packed.js';
 
 const execute = promisify(execFile);
 
@@ -19,15 +19,7 @@ describe('the export map', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.each([
-    'espalier',
-    'espalier/node',
-    'espalier/server',
-    'espalier/testing',
-    'espalier/ai-sdk',
-    'espalier/langchain',
-    'espalier/openai',
-  ])(
+  it.each(entryPoints)(
     'gives %j the same names at run time as in its types',
     async (name) => {
       const runtime = Object.keys((await import(name)) as object);

@@ -4,12 +4,19 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { promisify } from 'node:util';
+
+import published from '../../package.json' with { type: 'json' };
 
 const execute = promisify(execFile);
 
 export const root: string = join(import.meta.dirname, '../..');
+
+/** What programs can import. */
+export const entryPoints: string[] = Object.keys(published.exports)
+  .filter((entry) => !entry.endsWith('.json'))
+  .map((entry) => posix.join('espalier', entry));
 
 export interface Packed {
   /** Folder whose `node_modules` holds the installed package. */

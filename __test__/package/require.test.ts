@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pack, type Packed } from './packed.js';
+import { entryPoints, pack, type Packed } from './packed.js';
 
 describe('a CommonJS program', () => {
   let packed: Packed;
@@ -9,15 +9,7 @@ describe('a CommonJS program', () => {
   }, 120_000);
   afterAll(() => packed?.remove());
 
-  it.each([
-    'espalier',
-    'espalier/node',
-    'espalier/server',
-    'espalier/testing',
-    'espalier/ai-sdk',
-    'espalier/langchain',
-    'espalier/openai',
-  ])('gets the same module from require(%j) as from import()', async (name) => {
+  it.each(entryPoints)('gets the same module from require(%j) as from import()', async (name) => {
     const text = `
       const required = require('${name}');
       import('${name}').then((imported) => console.log(required === imported, Object.keys(required).length > 0));
