@@ -167,9 +167,9 @@ it('a file that is not JSON is a diagnostic with its place', () => {
 it('an object is read as a file is, without places', () => {
   const loaded = loadMcpConfig(
     { mcpServers: { a: { command: '${CMD:-c}', cwd: 'sub' }, b: 7 } },
-    { env: {}, baseDir: '/work' },
+    { env: {}, baseDir: '/srv' },
   );
-  expect(loaded.servers).toEqual([{ type: 'stdio', name: 'a', command: 'c', cwd: '/work/sub' }]);
+  expect(loaded.servers).toEqual([{ type: 'stdio', name: 'a', command: 'c', cwd: '/srv/sub' }]);
   expect(loaded.diagnostics).toMatchObject([{ origin: 'b', message: 'server "b": it must be an object' }]);
 });
 

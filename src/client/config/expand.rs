@@ -148,7 +148,7 @@ mod tests {
                 ("NESTED", "${KEY}"),
             ]),
             inputs: map(&[("token", "t-1")]),
-            base: Path::new("/work/shop"),
+            base: Path::new("/srv/shop"),
         }
         .expand(text)
     }
@@ -170,7 +170,7 @@ mod tests {
             ("${input:token}", "t-1"),
             ("${input:other:-d}", "d"),
             ("${command:pick:-d}", "d"),
-            ("${workspaceFolder}/a ${workspaceFolderBasename}", "/work/shop/a shop"),
+            ("${workspaceFolder}/a ${workspaceFolderBasename}", "/srv/shop/a shop"),
             ("${userHome}", "/home/me"),
             ("${", "${"),
             ("${KEY", "${KEY"),

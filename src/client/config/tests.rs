@@ -10,7 +10,7 @@ fn given() -> Given {
     Given {
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         inputs: HashMap::new(),
-        base: Some(PathBuf::from("/work/shop")),
+        base: Some(PathBuf::from("/srv/shop")),
     }
 }
 
@@ -22,14 +22,14 @@ fn told(loaded: &Loaded) -> Vec<String> {
 
 /// The servers of a text without problems.
 fn servers(text: &str) -> Vec<String> {
-    let loaded = load(text, Some("mcp.json"), Path::new("/work/shop"), given());
+    let loaded = load(text, Some("mcp.json"), Path::new("/srv/shop"), given());
     assert_eq!(told(&loaded), [""; 0], "{text}");
     loaded.servers
 }
 
 /// What is told of a text, of which nothing may be left.
 fn problems(text: &str) -> Vec<String> {
-    let loaded = load(text, Some("mcp.json"), Path::new("/work/shop"), given());
+    let loaded = load(text, Some("mcp.json"), Path::new("/srv/shop"), given());
     assert_eq!(loaded.servers, [""; 0], "{text}");
     told(&loaded)
 }
@@ -103,7 +103,7 @@ fn references_are_filled_in_and_paths_begin_at_the_folder() {
             }"#
         ),
         [
-            r#"{"type":"stdio","name":"a","command":"/work/shop/./bin/8080","args":["8080","d","/work/shop"],"env":{"T":"s3cret-token","K":"k"},"cwd":"/work/shop/sub"}"#,
+            r#"{"type":"stdio","name":"a","command":"/srv/shop/./bin/8080","args":["8080","d","/srv/shop"],"env":{"T":"s3cret-token","K":"k"},"cwd":"/srv/shop/sub"}"#,
             r#"{"type":"sse","name":"b","url":"http://h:8080/","headers":{"Authorization":"Bearer s3cret-token"}}"#,
             r#"{"type":"stdio","name":"c","command":"node","args":["./x"]}"#,
         ]
@@ -120,8 +120,8 @@ fn a_plugins_file_tells_where_the_plugin_lies() {
     assert_eq!(
         servers(text),
         [
-            r#"{"type":"stdio","name":"a","command":"/work/shop/bin/a","cwd":"/work/shop/run","cwdRoot":"PLUGIN_ROOT","pluginRoot":"/work/shop"}"#,
-            r#"{"type":"stdio","name":"b","command":"./bin/b","cwd":"sub","pluginRoot":"/work/shop"}"#,
+            r#"{"type":"stdio","name":"a","command":"/srv/shop/bin/a","cwd":"/srv/shop/run","cwdRoot":"PLUGIN_ROOT","pluginRoot":"/srv/shop"}"#,
+            r#"{"type":"stdio","name":"b","command":"./bin/b","cwd":"sub","pluginRoot":"/srv/shop"}"#,
             r#"{"type":"sse","name":"c","url":"https://a.example/"}"#,
         ]
     );
