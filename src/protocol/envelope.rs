@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::codes::{self, WireError};
-use super::request;
+use super::id::is_id;
 use super::revision::{Era, Revision};
 use crate::json::{self, Object};
 
@@ -83,7 +83,7 @@ impl<'a> Meta<'a> {
             ),
         };
         let progress_token = self.0.present(PROGRESS_TOKEN);
-        if progress_token.is_some_and(|token| !request::is_id(token.get())) {
+        if progress_token.is_some_and(|token| !is_id(token.get())) {
             return Err(wrong(PROGRESS_TOKEN, "must be a string or an integer"));
         }
         Ok(Envelope {
@@ -97,7 +97,7 @@ impl<'a> Meta<'a> {
     /// The token of a request of either era that wants to hear of progress. One that is neither a string nor a whole number
     /// could not be repeated, and is as good as none.
     pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
-        self.0.get(PROGRESS_TOKEN).filter(|token| request::is_id(token.get()))
+        self.0.get(PROGRESS_TOKEN).filter(|token| is_id(token.get()))
     }
 
     fn required(&self) -> Result<(Cow<'a, str>, &'a RawValue), WireError> {

@@ -5,6 +5,7 @@ pub(crate) mod codes;
 pub(crate) mod elicitation;
 pub(crate) mod envelope;
 pub(crate) mod handshake;
+pub(crate) mod id;
 pub(crate) mod message;
 pub(crate) mod peer;
 pub(crate) mod request;

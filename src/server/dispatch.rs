@@ -13,16 +13,18 @@ use super::connection::{Connection, NotTaken};
 use super::exchange::{Caller, Exchange, LogLevel, Origin};
 use super::lifecycle::{Server, UnderWay};
 use super::lists::{ListKind, Wanted};
+use super::read::{unknown_resource, uri_of};
 use super::routes::Route;
 use super::slots::{Held, Slot};
 use super::tenants::Load;
 use crate::error::{Error, ErrorCode};
 use crate::guard::server_limits::ServerLimits;
 use crate::host::server::Abort;
-use crate::json::{self, Object};
+use crate::json::Object;
 use crate::protocol::codes::{self, WireError};
 use crate::protocol::envelope::{self, Envelope};
-use crate::protocol::message::{Id, Params};
+use crate::protocol::id;
+use crate::protocol::message::Id;
 use crate::protocol::request::{self, Incoming, Request};
 use crate::protocol::revision::{Era, Revision};
 
@@ -253,7 +255,7 @@ impl Server {
             "notifications/initialized" => connection.make_ready(),
             "notifications/cancelled" => {
                 let params = params.and_then(|params| Object::parse(params.get()));
-                let key = params.and_then(|params| params.get("requestId")).and_then(request::key);
+                let key = params.and_then(|params| params.get("requestId")).and_then(id::key);
                 if let Some(key) = key {
                     connection.cancel(&key);
                 }
@@ -548,7 +550,7 @@ impl Server {
             Method::Subscribe => {
                 let uri = uri_of(params)?;
                 if !self.is_visible(exchange, Some(slot), route, &uri).await? {
-                    return Err(super::read::unknown_resource(exchange.revision, &uri));
+                    return Err(unknown_resource(exchange.revision, &uri));
                 }
                 if !exchange.connection.subscribe(uri.into_owned()) {
                     return Err(WireError::internal("too many subscriptions"));
@@ -562,69 +564,6 @@ impl Server {
             | Method::SetLevel
             | Method::Listen => Err(WireError::internal("Internal error")),
         }
-    }
-
-    /// The handshake of the session era.
-    fn initialize(&self, connection: &Connection, params: Option<&RawValue>) -> Result<String, WireError> {
-        let params = params
-            .and_then(|params| Object::parse(params.get()))
-            .unwrap_or_default();
-        let offered = params
-            .string("protocolVersion")
-            .ok_or_else(|| WireError::invalid_params("`protocolVersion` must be a string"))?;
-        let options = self.options();
-        let revision = Revision::parse(&offered)
-            .filter(|revision| revision.era() == Era::Session && options.speaks(*revision))
-            .or_else(|| options.newest(Era::Session))
-            .ok_or_else(|| envelope::unsupported(&options.revisions, &offered))?;
-        let capabilities = params
-            .get("capabilities")
-            .map(RawValue::get)
-            .filter(|text| Object::parse(text).is_some())
-            .unwrap_or("{}");
-        if !connection.open_session(revision, capabilities) {
-            return Err(WireError::new(codes::INVALID_REQUEST, "already initialized"));
-        }
-        let mut result = Params::new()
-            .text("protocolVersion", revision.name())
-            .raw("capabilities", &self.capabilities(revision))
-            .raw("serverInfo", &options.server_info(revision));
-        if let Some(instructions) = &options.instructions {
-            result = result.raw("instructions", instructions);
-        }
-        Ok(result.object())
-    }
-
-    fn discover(&self, revision: Revision) -> String {
-        let options = self.options();
-        let supported: Vec<_> = options
-            .of(Era::Stateless)
-            .map(|revision| json::quote(revision.name()))
-            .collect();
-        let mut result = Params::new()
-            .raw("supportedVersions", &format!("[{}]", supported.join(",")))
-            .raw("capabilities", &self.capabilities(revision));
-        if let Some(instructions) = &options.instructions {
-            result = result.raw("instructions", instructions);
-        }
-        self.result(revision, result.members(&options.cache_hints), None)
-    }
-
-    /// What is offered, as JSON text: what nothing is registered for is not declared, but for tools, which there may be
-    /// at any time.
-    fn capabilities(&self, revision: Revision) -> String {
-        let offer = self.offer();
-        let mut capabilities = Params::new().raw("tools", "{\"listChanged\":true}");
-        if offer.has_resources {
-            capabilities = capabilities.raw("resources", "{\"subscribe\":true,\"listChanged\":true}");
-        }
-        if offer.has_prompts {
-            capabilities = capabilities.raw("prompts", "{\"listChanged\":true}");
-        }
-        if offer.has_completions && revision > Revision::V2024_11_05 {
-            capabilities = capabilities.raw("completions", "{}");
-        }
-        capabilities.raw("logging", "{}").object()
     }
 
     fn answer(&self, id: &str, outcome: Result<impl AsRef<str>, WireError>) -> Answer {
@@ -642,14 +581,6 @@ fn set_level(connection: &Connection, params: Option<&RawValue>) -> Result<Arc<s
         .ok_or_else(|| WireError::invalid_params("`level` must be one of the log levels of RFC 5424"))?;
     connection.set_log_level(level);
     Ok("{}".into())
-}
-
-/// The resource that a request is about.
-pub(crate) fn uri_of(params: Option<&RawValue>) -> Result<std::borrow::Cow<'_, str>, WireError> {
-    params
-        .and_then(|params| Object::parse(params.get()))
-        .and_then(|params| params.string("uri"))
-        .ok_or_else(|| WireError::invalid_params("`uri` must be a string"))
 }
 
 fn repeated() -> WireError {

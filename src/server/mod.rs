@@ -10,6 +10,7 @@ pub(crate) mod connection;
 pub(crate) mod cursors;
 pub(crate) mod dispatch;
 pub(crate) mod exchange;
+pub(crate) mod greeting;
 pub(crate) mod http;
 pub(crate) mod jobs;
 pub(crate) mod jwt;

@@ -1,12 +1,12 @@
 //! Resources, prompts and completions: what the program is asked for once per request.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::call::missing_capability;
 use super::connection::Connection;
-use super::dispatch::uri_of;
 use super::exchange::Exchange;
 use super::jobs::Task;
 use super::lifecycle::Server;
@@ -255,4 +255,12 @@ fn completion(params: &Object<'_>) -> Result<String, WireError> {
         }
     }
     Ok(completion.object())
+}
+
+/// The resource that a request is about.
+pub(super) fn uri_of(params: Option<&RawValue>) -> Result<Cow<'_, str>, WireError> {
+    params
+        .and_then(|params| Object::parse(params.get()))
+        .and_then(|params| params.string("uri"))
+        .ok_or_else(|| WireError::invalid_params("`uri` must be a string"))
 }

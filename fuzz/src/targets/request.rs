@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 
 use crate::json;
 use crate::protocol::codes;
+use crate::protocol::id;
 use crate::protocol::message::{Id, Message};
-use crate::protocol::request::{self, Incoming, Refusal};
+use crate::protocol::request::{Incoming, Refusal};
 
 /// What stands for `request::read`.
 pub(crate) type Read = for<'a> fn(&'a str, usize) -> Result<Incoming<'a>, Refusal<'a>>;
@@ -50,7 +51,7 @@ fn is_a_message(text: &str, incoming: &Incoming<'_>) {
             let key = ours.id.key();
             assert!(!key.is_empty() && !key.contains('\n'), "{text}");
             if let Some(raw) = json::parse(&key) {
-                assert_eq!(request::key(raw).as_deref(), Some(key.as_str()), "{text}");
+                assert_eq!(id::key(raw).as_deref(), Some(key.as_str()), "{text}");
             }
         }
         (Incoming::Notification { method: ours, .. }, Message::Notification { method, .. }) => {
@@ -74,6 +75,6 @@ fn is_refused_for_a_reason(text: &str, max_depth: usize, refusal: &Refusal<'_>) 
     assert_eq!(refusal.error.code, expected, "{text}");
     if let Some(id) = refusal.id {
         assert!(is_json, "{text}");
-        assert!(json::parse(id).is_some_and(|raw| request::key(raw).is_some()), "{text}");
+        assert!(json::parse(id).is_some_and(|raw| id::key(raw).is_some()), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::codes::{self, WireError};
 use super::envelope::Meta;
+use super::id::is_id;
 use super::message::Id;
 use crate::json::{self, Object};
 use crate::limits;
@@ -217,97 +218,6 @@ fn speaks_2_0(object: &Object<'_>) -> bool {
 fn usable_id<'a>(object: &Object<'a>) -> Option<Id<'a>> {
     let raw = object.get("id")?;
     is_id(raw.get()).then(|| Id::new(raw)).flatten()
-}
-
-impl Id<'_> {
-    /// The same text for every spelling of one id, for maps: `1`, `1.0` and `10e-1` are one number, `"1"` is another id.
-    pub(crate) fn key(self) -> String {
-        if json::is_string(self.text()) {
-            return json::respelt(self.text());
-        }
-        Number::parse(self.text()).map_or_else(|| self.text().to_owned(), Number::key)
-    }
-}
-
-/// The key of what names a request, or a stream of progress: nothing for what may be neither.
-pub(crate) fn key(raw: &RawValue) -> Option<String> {
-    is_id(raw.get()).then(|| Id::new(raw).map(Id::key)).flatten()
-}
-
-/// A string, or a whole number.
-pub(super) fn is_id(text: &str) -> bool {
-    json::is_string(text) || Number::parse(text).is_some_and(Number::is_whole)
-}
-
-/// A JSON number by its digits, so that long ones stay apart: the digits, without the zeros around them, times a power of
-/// ten.
-#[derive(Clone, Copy)]
-struct Number<'a> {
-    is_negative: bool,
-    /// Before the point and after it, as they were written.
-    whole: &'a str,
-    fraction: &'a str,
-    exponent: i64,
-}
-
-impl<'a> Number<'a> {
-    /// Reads a number of a valid JSON text. None where the exponent is beyond all reason, or where it is no number.
-    fn parse(text: &'a str) -> Option<Self> {
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, i64::from(exponent.parse::<i32>().ok()?)),
-            None => (text, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let (is_negative, whole) = match whole.strip_prefix('-') {
-            Some(whole) => (true, whole),
-            None => (false, whole),
-        };
-        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        (!whole.is_empty() && are_digits(whole) && are_digits(fraction)).then_some(Self {
-            is_negative,
-            whole,
-            fraction,
-            exponent,
-        })
-    }
-
-    /// The power of ten of the last digit that is no zero; none for zero itself.
-    fn lowest(self) -> Option<i64> {
-        let fraction = self.fraction.trim_end_matches('0');
-        if !fraction.is_empty() {
-            return Some(self.exponent - length(fraction));
-        }
-        let whole = self.whole.trim_end_matches('0');
-        (!whole.is_empty()).then(|| self.exponent + length(self.whole) - length(whole))
-    }
-
-    fn is_whole(self) -> bool {
-        self.lowest().is_none_or(|lowest| lowest >= 0)
-    }
-
-    fn key(self) -> String {
-        let Some(lowest) = self.lowest() else {
-            return "0".to_owned();
-        };
-        let sign = if self.is_negative { "-" } else { "" };
-        // An integer as it is usually written is its own key.
-        if self.fraction.is_empty() && self.exponent == 0 && lowest < Self::PLAIN_ZEROS {
-            return format!("{sign}{}", self.whole);
-        }
-        let digits = format!("{}{}", self.whole, self.fraction);
-        let digits = digits.trim_matches('0');
-        match usize::try_from(lowest) {
-            Ok(zeros) if lowest < Self::PLAIN_ZEROS => format!("{sign}{digits}{}", "0".repeat(zeros)),
-            _ => format!("{sign}{digits}e{lowest}"),
-        }
-    }
-
-    /// Up to how many zeros at its end a number is written out with: no short text makes a long key.
-    const PLAIN_ZEROS: i64 = 32;
-}
-
-fn length(digits: &str) -> i64 {
-    i64::try_from(digits.len()).unwrap_or(i64::MAX)
 }
 
 /// The items of an array, as many as one batch may have.

@@ -6,7 +6,7 @@ use http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use http::{Method, Response, StatusCode};
 use url::Url;
 
-use super::options::Forms;
+use super::forms::Forms;
 use super::reply::{HttpReply, Reply, empty, not_allowed};
 use crate::error::{Error, Result};
 use crate::json::{self, Object};

@@ -3,6 +3,7 @@
 
 pub(crate) mod bearer;
 pub(crate) mod body;
+pub(crate) mod forms;
 pub(crate) mod gate;
 pub(crate) mod identify;
 pub(crate) mod legacy;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::forms::{Forms, SsePaths};
 use super::metadata::Protection;
 use crate::error::{Error, Result};
 use crate::guard::server_limits::{Served, ServerLimits};
@@ -23,20 +24,6 @@ pub(crate) struct SiteOptions {
     /// Whether tokens are asked for.
     pub(crate) protection: Option<Protection>,
     pub(crate) tls: Option<Tls>,
-}
-
-/// The routes, each with its path.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Forms {
-    pub(crate) sse: Option<SsePaths>,
-    pub(crate) streamable: Option<String>,
-    pub(crate) websocket: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct SsePaths {
-    pub(crate) stream: String,
-    pub(crate) messages: String,
 }
 
 /// What has to be right before anything is looked at.

@@ -14,7 +14,7 @@ use super::gate::Gate;
 use super::options::SiteOptions;
 use super::reply::{HttpReply, Reply, empty};
 use super::sessions::{Session, Streams};
-use super::websocket::Opening;
+use super::websocket::opening::Opening;
 use crate::error::Result;
 use crate::guard::bind::check_bind;
 use crate::guard::server_limits::ServerLimits;

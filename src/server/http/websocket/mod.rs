@@ -2,7 +2,7 @@
 //! of both eras may follow each other.
 
 mod lane;
-mod opening;
+pub(crate) mod opening;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -18,9 +18,8 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-pub(crate) use self::opening::Opening;
-
 use self::lane::{Lane, LaneOutbox};
+use self::opening::Opening;
 use self::socket::{Breach, End, Event, Progress, Socket};
 use super::reply::{HttpReply, full, limited};
 use super::site::{Caller, Site};
