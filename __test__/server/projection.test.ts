@@ -248,10 +248,12 @@ describe('adaptHarnessTools', () => {
     const call = (tool: MCPToolDefinition | undefined, ...given: unknown[]): unknown =>
       Reflect.apply(tool?.handler ?? (() => 'no handler'), undefined, given);
     expect(await call(free, { text: 'a' })).toEqual({ success: true, output: { text: 'a' } });
-    expect(await call(free, { text: 'a' }, { tenantId: 'acme' })).toMatchObject({ success: true });
+    expect(await call(free, { text: 'a' }, { tenantId: 'acme', signal: undefined })).toMatchObject({ success: true });
+    expect(await call(free, { text: 'a' }, null)).toMatchObject({ success: true });
     expect(seen).toMatchObject([
       { toolCallId: expect.any(String) as string, signal: expect.any(AbortSignal) as AbortSignal },
       { tenantId: 'acme', signal: expect.any(AbortSignal) as AbortSignal },
+      { signal: expect.any(AbortSignal) as AbortSignal },
     ]);
     expect(await call(free)).toMatchObject({ success: false, error: expect.stringContaining('/text') as string });
     expect(await call(fails, { text: 'a' })).toEqual({ success: false, error: 'out of ink' });

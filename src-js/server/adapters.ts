@@ -207,8 +207,13 @@ const FACETS = ['tools', 'toolRegistry', 'plugins', 'prompts', 'artifacts', 'san
 
 /** A server gives the whole context of a call; whoever calls a handler without one gives a part of it, or none. */
 function completed(runtime: RuntimeLike, told: Partial<HandlerContext> | undefined): HandlerContext {
-  if (told?.signal !== undefined && told.toolCallId !== undefined) return told as HandlerContext;
-  return { runtime, toolCallId: randomUUID(), signal: new AbortController().signal, ...told } as HandlerContext;
+  if (told?.signal != null && told.toolCallId != null) return told as HandlerContext;
+  return {
+    ...told,
+    runtime: told?.runtime ?? runtime,
+    toolCallId: told?.toolCallId ?? randomUUID(),
+    signal: told?.signal ?? new AbortController().signal,
+  } as HandlerContext;
 }
 
 function readOptions<Entry>(
