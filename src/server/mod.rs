@@ -2,6 +2,7 @@
 //! message comes in; what a program has to say goes through the trait `Application`. Owns what a server knows of its
 //! connections and what it was told of its program; holds no object of JavaScript, and knows no socket.
 
+pub(crate) mod admission;
 pub(crate) mod answer;
 pub(crate) mod arguments;
 pub(crate) mod call;
