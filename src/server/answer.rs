@@ -1,15 +1,11 @@
-//! Answers on their way out, and the results that they hold.
+//! Answers on their way out.
 
 use std::time::Duration;
 
-use serde_json::value::RawValue;
-
-use super::lifecycle::Server;
-use super::render;
 use super::tenants::Load;
 use crate::protocol::codes::{self, WireError};
-use crate::protocol::message::{self, Params};
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::message;
+use crate::protocol::revision::Era;
 
 /// The answer to a request, or to several at once.
 #[derive(Debug)]
@@ -85,30 +81,6 @@ impl Fault {
             codes::HEADER_MISMATCH | codes::MISSING_CLIENT_CAPABILITY | codes::UNSUPPORTED_VERSION => Self::Envelope,
             _ => Self::Other,
         }
-    }
-}
-
-impl Server {
-    /// A result: in the stateless era it says that it is complete, and whose it is.
-    pub(crate) fn result(&self, revision: Revision, members: Params, meta: Option<&RawValue>) -> String {
-        match revision.era() {
-            Era::Session => match meta {
-                Some(meta) => members.raw("_meta", meta.get()).object(),
-                None => members.object(),
-            },
-            Era::Stateless => {
-                let meta = render::merged_meta(meta, &self.meta(revision));
-                members.raw("resultType", "\"complete\"").raw("_meta", &meta).object()
-            }
-        }
-    }
-
-    /// What a result of the stateless era says of the server.
-    pub(crate) fn meta(&self, revision: Revision) -> String {
-        format!(
-            "{{\"io.modelcontextprotocol/serverInfo\":{}}}",
-            self.options().server_info(revision)
-        )
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::exchange::{Exchange, LogLevel};
-use super::listen::Listening;
+use super::listening::Listening;
 use super::slots::Slots;
 use super::tenants::Membership;
 use crate::guard::governor::Tenant;

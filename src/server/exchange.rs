@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, Weight};
-use super::jobs::Lease;
+use super::lease::Lease;
 use crate::host::Clock;
 use crate::host::server::{Abort, Inquiry};
 use crate::protocol::message::{self, Params};

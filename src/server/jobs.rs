@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::exchange::Exchange;
+use super::lease::Lease;
 use super::slots::Slot;
 use crate::guard::turns::Turns;
 use crate::host::server::{Abort, Application, Job, JobId, JobKind, Performed, RuntimeId};
@@ -26,18 +27,6 @@ struct Running {
     exchange: Arc<Exchange>,
     /// Held until the program is done.
     slot: Option<Slot>,
-}
-
-/// A runtime that the program named for one request, and keeps for it. It is let go with the request.
-pub(crate) struct Lease {
-    application: Arc<dyn Application>,
-    id: JobId,
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.application.released(self.id);
-    }
 }
 
 /// What is to be done.

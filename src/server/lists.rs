@@ -1,76 +1,21 @@
-//! The lists: asked of the program once, kept as bytes for each revision and page, and served without it until they are
-//! invalidated. A list that depends on who asks is asked for every time.
+//! The lists: kept as bytes for each revision and page until they are invalidated, unless they depend on who asks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::value::RawValue;
 
-use super::answer;
 use super::arguments::Check;
-use super::exchange::Exchange;
-use super::jobs::Task;
-use super::lifecycle::Server;
-use super::render;
+use super::list_kind::ListKind;
 use super::routes::Route;
-use super::slots::Slot;
 use crate::catalog::output_schema::OutputSchema;
 use crate::host::Change;
-use crate::host::server::{JobKind, Performed, RuntimeId};
+use crate::host::server::RuntimeId;
 use crate::json::{self, Object};
 use crate::limits;
 use crate::protocol::codes::WireError;
-use crate::protocol::message::Params;
-use crate::protocol::revision::{Era, Revision};
+use crate::protocol::revision::Revision;
 use crate::protocol::wire::param_header::{self, ParamHeader};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ListKind {
-    Tools,
-    Resources,
-    Templates,
-    Prompts,
-}
-
-impl ListKind {
-    const fn job(self) -> JobKind {
-        match self {
-            Self::Tools => JobKind::ListTools,
-            Self::Resources => JobKind::ListResources,
-            Self::Templates => JobKind::ListTemplates,
-            Self::Prompts => JobKind::ListPrompts,
-        }
-    }
-
-    /// The member of the result.
-    const fn member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-            Self::Prompts => "prompts",
-        }
-    }
-
-    /// What tells its cursors from those of other lists.
-    const fn mark(self) -> u8 {
-        match self {
-            Self::Tools => 1,
-            Self::Resources => 2,
-            Self::Templates => 3,
-            Self::Prompts => 4,
-        }
-    }
-
-    const fn is_of(self, change: Change) -> bool {
-        matches!(
-            (self, change),
-            (Self::Tools, Change::Tools)
-                | (Self::Resources | Self::Templates, Change::Resources)
-                | (Self::Prompts, Change::Prompts)
-        )
-    }
-}
 
 /// One list as the program gave it.
 #[derive(Debug)]
@@ -114,7 +59,7 @@ struct Kept {
     lists: HashMap<ListKey, List>,
 }
 
-type ListKey = (ListKind, Option<RuntimeId>, bool);
+pub(super) type ListKey = (ListKind, Option<RuntimeId>, bool);
 
 struct List {
     entries: Arc<Entries>,
@@ -122,7 +67,7 @@ struct List {
 }
 
 /// A revision, whether tenants' tools are in it, and where it begins.
-type PageKey = (Revision, bool, usize);
+pub(super) type PageKey = (Revision, bool, usize);
 
 impl Lists {
     /// Forgets a kind of list, of one runtime or of all.
@@ -142,15 +87,15 @@ impl Lists {
         self.kept().lists.len()
     }
 
-    fn page(&self, key: ListKey, page: PageKey) -> Option<Arc<str>> {
+    pub(super) fn page(&self, key: ListKey, page: PageKey) -> Option<Arc<str>> {
         self.kept().lists.get(&key)?.pages.get(&page).map(Arc::clone)
     }
 
-    fn entries(&self, key: ListKey) -> Option<Arc<Entries>> {
+    pub(super) fn entries(&self, key: ListKey) -> Option<Arc<Entries>> {
         self.kept().lists.get(&key).map(|list| Arc::clone(&list.entries))
     }
 
-    fn keep(&self, key: ListKey, entries: &Arc<Entries>, generation: u64) {
+    pub(super) fn keep(&self, key: ListKey, entries: &Arc<Entries>, generation: u64) {
         let mut kept = self.kept();
         if kept.generation != generation {
             return;
@@ -167,7 +112,7 @@ impl Lists {
         );
     }
 
-    fn keep_page(&self, key: ListKey, entries: &Arc<Entries>, page: PageKey, text: &Arc<str>) {
+    pub(super) fn keep_page(&self, key: ListKey, entries: &Arc<Entries>, page: PageKey, text: &Arc<str>) {
         let mut kept = self.kept();
         let list = kept.lists.get_mut(&key);
         if let Some(list) = list.filter(|list| Arc::ptr_eq(&list.entries, entries)) {
@@ -175,7 +120,7 @@ impl Lists {
         }
     }
 
-    fn generation(&self) -> u64 {
+    pub(super) fn generation(&self) -> u64 {
         self.kept().generation
     }
 
@@ -192,123 +137,18 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn key(&self) -> ListKey {
+    pub(super) fn key(&self) -> ListKey {
         (self.kind, self.route.runtime, self.route.is_of_tenant)
     }
 
-    fn page(&self, offset: usize) -> PageKey {
+    pub(super) fn page(&self, offset: usize) -> PageKey {
         (self.revision, self.route.has_tenant, offset)
-    }
-}
-
-impl Server {
-    /// A page that is at hand; nothing when the program has to be asked.
-    pub(crate) fn page_at_hand(
-        &self,
-        wanted: &Wanted<'_>,
-        params: Option<&RawValue>,
-    ) -> Option<Result<Arc<str>, WireError>> {
-        let offset = match self.offset(wanted.kind, params) {
-            Ok(offset) => offset,
-            Err(error) => return Some(Err(error)),
-        };
-        if let Some(page) = self.lists().page(wanted.key(), wanted.page(offset)) {
-            return Some(Ok(page));
-        }
-        let entries = self.lists().entries(wanted.key())?;
-        Some(self.render_page(wanted, &entries, offset))
-    }
-
-    /// A page, for which the program is asked.
-    pub(crate) async fn page(
-        &self,
-        exchange: &Arc<Exchange>,
-        slot: &Slot,
-        wanted: &Wanted<'_>,
-        params: Option<&RawValue>,
-    ) -> Result<Arc<str>, WireError> {
-        let offset = self.offset(wanted.kind, params)?;
-        let entries = self.entries(exchange, Some(slot), wanted).await?;
-        self.render_page(wanted, &entries, offset)
-    }
-
-    /// A whole list: the kept one, or one that the program is asked for.
-    pub(crate) async fn entries(
-        &self,
-        exchange: &Arc<Exchange>,
-        slot: Option<&Slot>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Arc<Entries>, WireError> {
-        if let Some(entries) = self.lists().entries(wanted.key()) {
-            return Ok(entries);
-        }
-        let generation = self.lists().generation();
-        let task = Task {
-            kind: wanted.kind.job(),
-            runtime: wanted.route.runtime,
-            name: "",
-            text: String::new(),
-            answers: None,
-        };
-        let (text, is_shared) = match self.jobs().perform(exchange, slot, task).await {
-            Some(Performed::Value { text, is_shared }) => (text, is_shared),
-            Some(Performed::Thrown { reference, .. }) => return Err(answer::thrown(&reference)),
-            _ => return Err(WireError::internal("Internal error")),
-        };
-        let entries = Entries::parse(wanted.kind, wanted.route.is_of_tenant, &text)
-            .map(Arc::new)
-            .ok_or_else(|| WireError::internal("Internal error"))?;
-        if is_shared {
-            self.lists().keep(wanted.key(), &entries, generation);
-        }
-        Ok(entries)
-    }
-
-    fn render_page(&self, wanted: &Wanted<'_>, entries: &Arc<Entries>, offset: usize) -> Result<Arc<str>, WireError> {
-        if let Some(name) = &entries.clash {
-            return Err(clash(name));
-        }
-        let visible: Vec<_> = entries.visible(wanted.route.has_tenant).collect();
-        let size = self.options().page_size.unwrap_or(usize::MAX);
-        let end = offset.saturating_add(size).min(visible.len());
-        let mut rendered = String::from("[");
-        for entry in visible.get(offset..end).unwrap_or_default() {
-            if rendered.len() > 1 {
-                rendered.push(',');
-            }
-            let object = Object::parse(entry.text.get()).unwrap_or_default();
-            rendered.push_str(&render::entry(wanted.kind, &object, wanted.revision));
-        }
-        rendered.push(']');
-        let mut params = Params::new().raw(wanted.kind.member(), &rendered);
-        if end < visible.len() {
-            params = params.text("nextCursor", &self.cursors().issue(wanted.kind.mark(), end));
-        }
-        if wanted.revision.era() == Era::Stateless {
-            params = params.members(&self.options().cache_hints);
-        }
-        let page: Arc<str> = self.result(wanted.revision, params, None).into();
-        self.lists()
-            .keep_page(wanted.key(), entries, wanted.page(offset), &page);
-        Ok(page)
-    }
-
-    fn offset(&self, kind: ListKind, params: Option<&RawValue>) -> Result<usize, WireError> {
-        let cursor = params
-            .and_then(|params| Object::parse(params.get()))
-            .and_then(|params| params.present("cursor"));
-        let Some(cursor) = cursor else {
-            return Ok(0);
-        };
-        json::string(cursor.get())
-            .and_then(|cursor| self.cursors().read(kind.mark(), &cursor))
-            .ok_or_else(|| WireError::invalid_params("Invalid cursor"))
     }
 }
 
 impl Entries {
     /// `is_of_tenant`: a name that is both registered and projected is no replacement then, but a clash.
-    fn parse(kind: ListKind, is_of_tenant: bool, text: &str) -> Option<Self> {
+    pub(super) fn parse(kind: ListKind, is_of_tenant: bool, text: &str) -> Option<Self> {
         let items = json::array(text)?;
         if kind != ListKind::Tools {
             let entries = items

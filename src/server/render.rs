@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
-use super::lists::ListKind;
+use super::list_kind::ListKind;
 use crate::host::server::{Content, ContentData};
 use crate::json::{self, Object};
 use crate::protocol::message::Params;
