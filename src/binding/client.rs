@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use napi::Env;
 use napi::bindgen_prelude::{FnArgs, Function, Uint8Array};
-use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 use tokio::runtime::Handle;
 
 use super::callback::{KeepAlive, Mailbox};
 use super::constants;
+use super::ending::AtEnd;
 use super::fetch::FetchDesk;
 use super::host::{Hears, JsListener, NativeEvent, Questions};
 use super::reply::NativeReply;
@@ -68,10 +69,10 @@ pub struct NativeToolset {
     questions: Arc<Questions>,
     fetch: FetchDesk,
     runtime: Handle,
-    /// Shared with the hook that runs when the environment ends.
+    /// Shared with what is done when the environment ends.
     slot: Arc<Slot>,
     keep_alive: Option<KeepAlive>,
-    hook: Option<CleanupEnvHook<Arc<Slot>>>,
+    at_end: Option<AtEnd>,
 }
 
 #[napi]
@@ -79,8 +80,9 @@ impl NativeToolset {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, deliver: Function<'_, FnArgs<(Vec<NativeEvent>,)>, ()>) -> napi::Result<Self> {
         let slot = Arc::new(Slot::default());
-        let hook = env.add_env_cleanup_hook(Arc::clone(&slot), |slot| {
-            if let Some(toolset) = slot.shut() {
+        let ending = Arc::clone(&slot);
+        let at_end = AtEnd::new(env, move || {
+            if let Some(toolset) = ending.shut() {
                 toolset.kill();
             }
         })?;
@@ -91,7 +93,7 @@ impl NativeToolset {
             runtime: runtime::handle()?,
             slot,
             keep_alive: Some(KeepAlive::new(env)?),
-            hook: Some(hook),
+            at_end: Some(at_end),
         })
     }
 
@@ -281,11 +283,9 @@ impl NativeToolset {
 
     /// Lets go of the environment, after the end of `close` or of a `connect` that failed has been delivered.
     #[napi]
-    pub fn release(&mut self, env: Env) -> napi::Result<()> {
+    pub fn release(&mut self) {
         self.keep_alive = None;
-        self.hook
-            .take()
-            .map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
+        self.at_end = None;
     }
 
     /// Opens the toolset of these settings and goes on with it, on a thread that the facade does not wait for; the outcome

@@ -7,6 +7,7 @@ mod callback;
 mod client;
 mod config;
 mod constants;
+mod ending;
 mod fetch;
 mod frames;
 mod host;

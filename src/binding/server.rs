@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use napi::Env;
 use napi::bindgen_prelude::{FnArgs, Function, Uint8Array};
-use napi::{CleanupEnvHook, Env};
 use napi_derive::napi;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::callback::{KeepAlive, Mailbox};
+use super::ending::AtEnd;
 use super::frames::{self, Frame, NativeJobKind};
 use super::reply::{NativeFailure, NativeReply};
 use super::runtime;
@@ -95,14 +96,11 @@ pub struct NativeServer {
     server: OnceLock<Arc<Server>>,
     running: Slot,
     keep_alive: Option<KeepAlive>,
-    hook: Option<CleanupEnvHook<Ending>>,
+    at_end: Option<AtEnd>,
 }
 
 /// What runs now.
 type Slot = Arc<Mutex<Option<Running>>>;
-
-/// What the end of the environment ends.
-type Ending = (Option<Arc<Server>>, Slot);
 
 /// What runs until it is stopped.
 struct Running {
@@ -126,7 +124,7 @@ impl NativeServer {
             server: OnceLock::new(),
             running: Arc::default(),
             keep_alive: None,
-            hook: None,
+            at_end: None,
         })
     }
 
@@ -375,11 +373,9 @@ impl NativeServer {
 
     /// What runs has ended: lets go of the environment, so that the process may end too.
     #[napi]
-    pub fn release(&mut self, env: Env) -> napi::Result<()> {
+    pub fn release(&mut self) {
         self.keep_alive = None;
-        self.hook
-            .take()
-            .map_or(Ok(()), |hook| env.remove_env_cleanup_hook(hook))
+        self.at_end = None;
     }
 
     /// JSON text.
@@ -453,18 +449,16 @@ impl NativeServer {
     /// Keeps the process alive, and ends what runs with its environment.
     fn hold(&mut self, env: Env) -> napi::Result<()> {
         self.keep_alive = Some(KeepAlive::new(env)?);
-        if self.hook.is_none() {
-            let ending = (self.server.get().cloned(), Arc::clone(&self.running));
-            self.hook = Some(env.add_env_cleanup_hook(ending, |(server, running)| {
-                // With the environment goes the program that would have answered.
-                if let Some(server) = server {
-                    server.halt();
-                }
-                if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
-                    running.stop.cancel();
-                }
-            })?);
-        }
+        let (server, running) = (self.server.get().cloned(), Arc::clone(&self.running));
+        self.at_end = Some(AtEnd::new(env, move || {
+            // With the environment goes the program that would have answered.
+            if let Some(server) = server {
+                server.halt();
+            }
+            if let Some(running) = &*running.lock().unwrap_or_else(PoisonError::into_inner) {
+                running.stop.cancel();
+            }
+        })?);
         Ok(())
     }
 
